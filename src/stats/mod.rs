@@ -1,0 +1,1 @@
+//! The statistics specification: pure functions, one file per family of estimators.
