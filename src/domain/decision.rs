@@ -1,0 +1,57 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Code;
+
+/// One tool call as the model made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The id that its result is sent back under; unique in the reply.
+    pub id: String,
+    /// The tool's name as written; may be unknown or empty.
+    pub tool: String,
+    /// The arguments; `Err` holds their text as received and why it is not JSON
+    /// (`not_json` or `cut_off`).
+    pub args: Result<Value, (Code, String)>,
+    /// Length of the arguments' text in bytes.
+    pub args_len: usize,
+}
+
+/// What a reply amounts to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Tool calls, at least one.
+    Calls(Vec<Call>),
+    /// The final answer.
+    Answer(String),
+    /// Nothing usable.
+    Malformed {
+        /// The kind.
+        code: Code,
+        /// Why, and what to do; goes back to the model.
+        reason: String,
+    },
+}
+
+/// The model's part of one step in a trace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// What the model thought, where it says so.
+    pub thought: Option<String>,
+    /// The call of this step.
+    pub tool_call: Option<DecidedCall>,
+    /// The answer of this step.
+    pub answer: Option<String>,
+}
+
+/// A call in a trace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DecidedCall {
+    /// The tool's name as written.
+    pub tool: String,
+    /// The arguments, null when they are not JSON.
+    pub args: Value,
+    /// The arguments as received, when they are not JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args_raw: Option<String>,
+}

@@ -1,0 +1,135 @@
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CaseId, SessionKey, VariantName};
+
+/// The number of a session in its run: its place in plan order, were the seeds to begin at 0.
+/// It stays the same when seeds are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SessionId(pub u64);
+
+/// Where a session stands in the grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Index into [`Grid::variants`].
+    pub variant: usize,
+    /// Index into [`Grid::cases`].
+    pub case: usize,
+    /// The seed's index.
+    pub seed: u64,
+}
+
+/// All planned sessions: cases × variants × seeds. Plan order is seed, then case, then variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grid {
+    /// In the order of the config.
+    pub variants: Vec<VariantName>,
+    /// In the order of the case file.
+    pub cases: Vec<CaseId>,
+    /// Half open.
+    pub seeds: Range<u64>,
+}
+
+impl Grid {
+    /// How many sessions are planned.
+    #[must_use]
+    pub fn planned(&self) -> u64 {
+        self.row() * (self.seeds.end - self.seeds.start)
+    }
+
+    /// How many sessions one variant has.
+    #[must_use]
+    pub fn planned_per_variant(&self) -> u64 {
+        self.cases.len() as u64 * (self.seeds.end - self.seeds.start)
+    }
+
+    /// All sessions in plan order.
+    pub fn ids(&self) -> impl Iterator<Item = SessionId> + use<> {
+        (self.seeds.start * self.row()..self.seeds.end * self.row()).map(SessionId)
+    }
+
+    /// The sessions of one case under one variant, seeds ascending.
+    pub fn ids_of(&self, variant: usize, case: usize) -> impl Iterator<Item = SessionId> + '_ {
+        self.seeds.clone().map(move |seed| {
+            self.id(Cell {
+                variant,
+                case,
+                seed,
+            })
+        })
+    }
+
+    /// The number of the session in a cell.
+    #[must_use]
+    pub fn id(&self, cell: Cell) -> SessionId {
+        let in_row = cell.case * self.variants.len() + cell.variant;
+        SessionId(cell.seed * self.row() + in_row as u64)
+    }
+
+    /// Where a session stands.
+    #[must_use]
+    pub fn cell(&self, id: SessionId) -> Cell {
+        let in_row = (id.0 % self.row()) as usize;
+        Cell {
+            variant: in_row % self.variants.len(),
+            case: in_row / self.variants.len(),
+            seed: id.0 / self.row(),
+        }
+    }
+
+    /// The name of a session.
+    #[must_use]
+    pub fn key(&self, id: SessionId) -> SessionKey {
+        let cell = self.cell(id);
+        SessionKey {
+            variant: self.variants[cell.variant].clone(),
+            case: self.cases[cell.case].clone(),
+            seed: cell.seed,
+        }
+    }
+
+    /// The number of a session of this grid, by name.
+    #[must_use]
+    pub fn find(&self, key: &SessionKey) -> Option<SessionId> {
+        Some(self.id(Cell {
+            variant: self.variants.iter().position(|v| *v == key.variant)?,
+            case: self.cases.iter().position(|c| *c == key.case)?,
+            seed: self.seeds.contains(&key.seed).then_some(key.seed)?,
+        }))
+    }
+
+    fn row(&self) -> u64 {
+        (self.cases.len() * self.variants.len()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plan_order_is_seed_case_variant() {
+        let grid = Grid {
+            variants: vec!["v".parse().unwrap(), "w".parse().unwrap()],
+            cases: vec!["b".parse().unwrap(), "a".parse().unwrap()],
+            seeds: 3..5,
+        };
+        let keys: Vec<String> = grid.ids().map(|id| grid.key(id).to_string()).collect();
+        assert_eq!(
+            keys,
+            [
+                "v/b/3", "w/b/3", "v/a/3", "w/a/3", "v/b/4", "w/b/4", "v/a/4", "w/a/4"
+            ]
+        );
+        assert_eq!(grid.planned(), 8);
+        for id in grid.ids() {
+            assert_eq!(grid.id(grid.cell(id)), id);
+            assert_eq!(grid.find(&grid.key(id)), Some(id));
+        }
+        let of: Vec<u64> = grid.ids_of(1, 0).map(|id| grid.cell(id).seed).collect();
+        assert_eq!(of, [3, 4]);
+        assert_eq!(grid.find(&"v/a/5".parse().unwrap()), None);
+    }
+}

@@ -1,0 +1,151 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The one state that a planned session is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    /// Ended and scored: all checks hold.
+    Passed,
+    /// Ended and scored: some check does not hold.
+    Failed,
+    /// Infrastructure failed it beyond its restarts, or its scoring failed.
+    Errored,
+    /// Ended by an operator's kill of that session; final.
+    Killed,
+    /// Never begun, or begun and interrupted.
+    NotRun,
+    /// Planned, not needed after a rule-based stop.
+    Skipped,
+    /// Ended, not scored yet.
+    Unscored,
+}
+
+/// How many planned sessions are in each state. They always add up to `planned`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Ledger {
+    /// All sessions of the plan.
+    pub planned: u64,
+    /// Ended and scored: all checks hold.
+    pub passed: u64,
+    /// Ended and scored: some check does not hold.
+    pub failed: u64,
+    /// Infrastructure failed them beyond their restarts, or their scoring failed.
+    pub errored: u64,
+    /// Ended by an operator's kill of that session.
+    pub killed: u64,
+    /// Never begun, or begun and interrupted.
+    pub not_run: u64,
+    /// Not needed after a rule-based stop.
+    pub skipped: u64,
+    /// Ended, not scored yet.
+    pub unscored: u64,
+}
+
+impl Ledger {
+    /// A ledger of `planned` sessions, none of which has run.
+    #[must_use]
+    pub fn planned(planned: u64) -> Self {
+        Self {
+            planned,
+            not_run: planned,
+            ..Self::default()
+        }
+    }
+
+    /// Moves one session out of `not_run` into `state`.
+    pub fn settle(&mut self, state: SessionState) {
+        debug_assert!(self.not_run > 0, "more sessions settled than were planned");
+        self.not_run = self.not_run.saturating_sub(1);
+        *self.count(state) += 1;
+    }
+
+    /// Adds another ledger, state by state.
+    pub fn add(&mut self, other: &Self) {
+        self.planned += other.planned;
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.errored += other.errored;
+        self.killed += other.killed;
+        self.not_run += other.not_run;
+        self.skipped += other.skipped;
+        self.unscored += other.unscored;
+    }
+
+    /// Sessions with a verdict.
+    #[must_use]
+    pub fn scored(&self) -> u64 {
+        self.passed + self.failed
+    }
+
+    /// Sessions missing from the figures: errored, killed and not run.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        self.errored + self.killed + self.not_run
+    }
+
+    /// Whether `planned` equals the sum of the states.
+    #[must_use]
+    pub fn adds_up(&self) -> bool {
+        self.planned
+            == self.passed
+                + self.failed
+                + self.errored
+                + self.killed
+                + self.not_run
+                + self.skipped
+                + self.unscored
+    }
+
+    /// The states with their counts, in the order of reports.
+    #[must_use]
+    pub fn rows(&self) -> [(&'static str, u64); 7] {
+        [
+            ("passed", self.passed),
+            ("failed", self.failed),
+            ("errored", self.errored),
+            ("killed", self.killed),
+            ("not_run", self.not_run),
+            ("skipped", self.skipped),
+            ("unscored", self.unscored),
+        ]
+    }
+
+    fn count(&mut self, state: SessionState) -> &mut u64 {
+        match state {
+            SessionState::Passed => &mut self.passed,
+            SessionState::Failed => &mut self.failed,
+            SessionState::Errored => &mut self.errored,
+            SessionState::Killed => &mut self.killed,
+            SessionState::NotRun => &mut self.not_run,
+            SessionState::Skipped => &mut self.skipped,
+            SessionState::Unscored => &mut self.unscored,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_keeps_the_sum() {
+        let mut ledger = Ledger::planned(8);
+        for state in [
+            SessionState::Passed,
+            SessionState::Failed,
+            SessionState::Errored,
+            SessionState::Killed,
+            SessionState::NotRun,
+            SessionState::Skipped,
+            SessionState::Unscored,
+        ] {
+            ledger.settle(state);
+            assert!(ledger.adds_up(), "{state:?}");
+        }
+        assert_eq!(
+            (ledger.scored(), ledger.missing(), ledger.not_run),
+            (2, 4, 2)
+        );
+    }
+}

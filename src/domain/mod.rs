@@ -1,0 +1,38 @@
+//! The words of farm as plain data, with their serde. Nothing here does anything.
+
+mod case;
+mod decision;
+mod grid;
+mod id;
+pub mod jsonl;
+mod judgment;
+mod key;
+mod ledger;
+mod limits;
+mod outcome;
+mod record;
+mod script;
+mod seed;
+mod tool;
+pub mod trace;
+mod usage;
+mod verdict;
+
+pub use case::Case;
+pub use decision::{Action, Call, DecidedCall, Decision};
+pub use grid::{Cell, Grid, SessionId};
+pub use id::{CaseId, IdError, VariantName};
+pub use judgment::{Code, Judgment, Phase};
+pub use key::{KeyError, SessionKey};
+pub use ledger::{Ledger, SessionState};
+pub use limits::{Limit, Limits};
+pub use outcome::{Outcome, Status};
+pub use record::{SessionRecord, StepFacts};
+pub use script::{Entry, Script, ScriptedCall};
+pub use seed::{draw, provider_seed, rng_seed};
+pub use tool::{Observation, ToolSpec};
+pub use usage::Usage;
+pub use verdict::{CheckResult, ScoreError, Verdict};
+
+/// A boxed, sendable future: what object-safe async traits return.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,74 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Limit;
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The model answered.
+    Completed,
+    /// A limit of the session was reached.
+    BudgetExhausted,
+    /// Three failed turns in a row.
+    FallbackStop,
+    /// An operator ended this session.
+    Killed,
+    /// The endpoint served no valid reply, after retries.
+    ModelError,
+    /// The session crashed beyond its restarts.
+    Crashed,
+    /// Never stored: how an export closes a session that has not ended.
+    Interrupted,
+}
+
+impl Status {
+    /// The name in formats.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::FallbackStop => "fallback_stop",
+            Self::Killed => "killed",
+            Self::ModelError => "model_error",
+            Self::Crashed => "crashed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// Whether the agent ended it by itself or by its own fault: then the checks decide.
+    #[must_use]
+    pub fn is_scored(self) -> bool {
+        matches!(
+            self,
+            Self::Completed | Self::BudgetExhausted | Self::FallbackStop
+        )
+    }
+}
+
+/// All that is kept of a session's end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// The limit that ended it, with `budget_exhausted`.
+    pub limit: Option<Limit>,
+    /// The final answer.
+    pub answer: Option<String>,
+    /// Steps taken.
+    pub steps_used: u32,
+    /// Steps whose pre-act judgment failed.
+    pub blocked: u32,
+    /// Mean score of all judgments; none when there was no step.
+    pub mean_score: Option<f64>,
+    /// Tokens of all requests, unknown if any is.
+    pub tokens_in: Option<u64>,
+    /// Tokens of all replies, unknown if any is.
+    pub tokens_out: Option<u64>,
+    /// US dollars, unknown if any call's price is.
+    pub cost_usd: Option<f64>,
+    /// Why it failed, for `model_error` and `crashed`.
+    pub error: Option<String>,
+}

@@ -1,0 +1,45 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What came of a step that asked for something: the text that goes back to the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// False when the call was blocked or the tool failed.
+    pub ok: bool,
+    /// The result, or the error in words.
+    pub content: String,
+}
+
+impl Observation {
+    /// A result.
+    #[must_use]
+    pub fn ok(content: impl Into<String>) -> Self {
+        Self {
+            ok: true,
+            content: content.into(),
+        }
+    }
+
+    /// An error, in words that help the model to do better.
+    #[must_use]
+    pub fn error(content: impl Into<String>) -> Self {
+        Self {
+            ok: false,
+            content: content.into(),
+        }
+    }
+}
+
+/// What is said of a tool: to the model, to MCP clients and to the `schema` verifier.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolSpec {
+    /// The name that calls use.
+    pub name: String,
+    /// What it does, its limits and its errors.
+    pub description: String,
+    /// JSON Schema (2020-12) of its arguments.
+    pub parameters: Value,
+    /// Whether a session that called it may be continued by replay.
+    #[serde(skip)]
+    pub resumable: bool,
+}

@@ -1,0 +1,180 @@
+//! The records of `farm.trace/1`: one session is a `run_start`, its steps and a `run_end`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use super::{CaseId, Code, Decision, Judgment, Limit, Observation, Status, Usage, VariantName};
+
+/// The version written to `run_start`.
+pub const SCHEMA: &str = "farm.trace/1";
+
+/// What may differ between two equal runs, as paths into a record; `trace diff` compares without.
+///
+/// Nothing else varies: times, the run's own name, how often infrastructure made it begin anew,
+/// waits and latencies, and the provider's ids.
+pub const FREE_FIELDS: [&str; 9] = [
+    "ts",
+    "run",
+    "attempt",
+    "waits",
+    "latency_s",
+    "work_s",
+    "reply.id",
+    "reply.created",
+    "reply.system_fingerprint",
+];
+
+/// The first line of a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStart {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The run's id.
+    pub run: String,
+    /// The variant.
+    pub variant: VariantName,
+    /// The case.
+    pub case: CaseId,
+    /// The seed's index.
+    pub seed: u64,
+    /// The seed's number, in decimal: it needs all 64 bits.
+    pub rng_seed: String,
+    /// How often the session began anew.
+    pub attempt: u32,
+    /// The task as sent.
+    pub task: String,
+    /// The step budget.
+    pub max_steps: u32,
+    /// The tools of the session.
+    pub tools: Vec<String>,
+    /// Unix seconds.
+    pub ts: f64,
+}
+
+/// One step: what the model decided, what was judged, what came back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// From 0 over the session.
+    pub step: u32,
+    /// The reply that it came from, from 0.
+    pub turn: u32,
+    /// Its place among the calls of the turn.
+    pub call: u32,
+    /// The model's part.
+    pub decision: Decision,
+    /// Of all verifiers, in their order.
+    pub judgments: Vec<Judgment>,
+    /// What came back; null for an answer.
+    pub observation: Option<Observation>,
+}
+
+/// What belongs to a turn as a whole; stands on its first step.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Turn {
+    /// The reply as received.
+    pub reply: Box<RawValue>,
+    /// Digest of the request, see [`crate::model::wire`].
+    pub request_sha256: String,
+    /// What `normalise` mended to read it.
+    pub repairs: Vec<String>,
+    /// Why the model stopped, as the provider says.
+    pub finish: Option<String>,
+    /// Whether the answer is a refusal.
+    pub refused: bool,
+    /// What it took.
+    pub usage: Option<Usage>,
+}
+
+/// The last line of a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// How it ended.
+    pub status: Status,
+    /// The limit that ended it.
+    pub limit: Option<Limit>,
+    /// The final answer.
+    pub answer: Option<String>,
+    /// Steps taken.
+    pub steps_used: u32,
+    /// Mean score of all judgments.
+    pub mean_score: Option<f64>,
+    /// Tokens of the session.
+    pub usage: SessionUsage,
+    /// US dollars.
+    pub cost_usd: Option<f64>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Unix seconds; null when it has not ended.
+    pub ts: Option<f64>,
+}
+
+/// Tokens of a whole session, unknown if those of any turn are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionUsage {
+    /// Of all requests.
+    pub tokens_in: Option<u64>,
+    /// Of all replies.
+    pub tokens_out: Option<u64>,
+}
+
+/// A line of a trace, read back.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Record {
+    /// `run_start`.
+    RunStart(RunStart),
+    /// `step`.
+    Step(StepLine),
+    /// `run_end`.
+    RunEnd(RunEnd),
+}
+
+/// A step with what stands on the first step of its turn.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StepLine {
+    /// The step.
+    #[serde(flatten)]
+    pub step: Step,
+    /// The reply as received, on the first step of a turn.
+    #[serde(default)]
+    pub reply: Option<Value>,
+    /// Digest of the request.
+    #[serde(default)]
+    pub request_sha256: Option<String>,
+    /// What was mended.
+    #[serde(default)]
+    pub repairs: Vec<String>,
+    /// Why the model stopped.
+    #[serde(default)]
+    pub finish: Option<String>,
+    /// Whether it refused.
+    #[serde(default)]
+    pub refused: bool,
+    /// What it took.
+    #[serde(default)]
+    pub usage: Option<Usage>,
+    /// Unix seconds.
+    pub ts: f64,
+}
+
+impl Step {
+    /// Whether a pre-act judgment failed, so that nothing ran.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.judgments
+            .iter()
+            .any(|j| !j.passed && j.phase == super::Phase::PreAct)
+    }
+
+    /// Whether the step counts as failed: blocked, or its observation is an error.
+    #[must_use]
+    pub fn is_failed(&self) -> bool {
+        self.is_blocked() || self.observation.as_ref().is_some_and(|o| !o.ok)
+    }
+
+    /// The kind of its first failing judgment that names one.
+    #[must_use]
+    pub fn code(&self) -> Option<Code> {
+        self.judgments.iter().find_map(|j| j.code)
+    }
+}
