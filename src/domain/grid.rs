@@ -45,9 +45,15 @@ impl Grid {
         self.cases.len() as u64 * (self.seeds.end - self.seeds.start)
     }
 
+    /// The numbers of all sessions.
+    #[must_use]
+    pub fn span(&self) -> Range<u64> {
+        self.seeds.start * self.row()..self.seeds.end * self.row()
+    }
+
     /// All sessions in plan order.
     pub fn ids(&self) -> impl Iterator<Item = SessionId> + use<> {
-        (self.seeds.start * self.row()..self.seeds.end * self.row()).map(SessionId)
+        self.span().map(SessionId)
     }
 
     /// The sessions of one case under one variant, seeds ascending.

@@ -1,7 +1,9 @@
 //! The words of farm as plain data, with their serde. Nothing here does anything.
 
 mod case;
+mod clock;
 mod decision;
+mod figure;
 mod grid;
 mod id;
 pub mod jsonl;
@@ -13,13 +15,17 @@ mod outcome;
 mod record;
 mod script;
 mod seed;
+mod summary;
+mod tally;
 mod tool;
 pub mod trace;
 mod usage;
 mod verdict;
 
 pub use case::Case;
+pub use clock::Clock;
 pub use decision::{Action, Call, DecidedCall, Decision};
+pub use figure::{Amount, Figure, Rate, Reading};
 pub use grid::{Cell, Grid, SessionId};
 pub use id::{CaseId, IdError, VariantName};
 pub use judgment::{Code, Judgment, Phase};
@@ -30,6 +36,11 @@ pub use outcome::{Outcome, Status};
 pub use record::{SessionRecord, StepFacts};
 pub use script::{Entry, Script, ScriptedCall};
 pub use seed::{draw, provider_seed, rng_seed};
+pub use summary::{
+    Bounds, CaseSummary, CheckSummary, Label, Overall, SUMMARY_SCHEMA, Steps, Summary,
+    SummaryStatus, Variance, VariantSummary,
+};
+pub use tally::Tally;
 pub use tool::{Observation, ToolSpec};
 pub use usage::Usage;
 pub use verdict::{CheckResult, ScoreError, Verdict};

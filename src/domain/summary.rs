@@ -1,0 +1,168 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Amount, CaseId, Figure, Ledger, Rate, Reading, VariantName};
+
+/// The version written to `summary.json`.
+pub const SUMMARY_SCHEMA: &str = "farm.summary/1";
+
+/// What came of a run: `summary.json`. It holds nothing that differs between two equal runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Always [`SUMMARY_SCHEMA`].
+    pub schema: String,
+    /// Whether anything is still to be run or scored.
+    pub status: SummaryStatus,
+    /// Which reading of a rate comes first.
+    pub reading: Reading,
+    /// All planned sessions by state.
+    pub ledger: Ledger,
+    /// In the order of the run.
+    pub variants: Vec<VariantSummary>,
+}
+
+/// Whether anything is still to be run or scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SummaryStatus {
+    /// Nothing is errored, not run or unscored.
+    Complete,
+    /// Something is.
+    Partial,
+}
+
+/// One variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VariantSummary {
+    /// Its name.
+    pub variant: VariantName,
+    /// Its sessions by state.
+    pub ledger: Ledger,
+    /// Figures over all its cases.
+    pub overall: Overall,
+    /// In the order of the case file.
+    pub cases: Vec<CaseSummary>,
+}
+
+/// Figures over all cases of a variant. Each case weighs the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Overall {
+    /// Share of scored sessions whose checks all hold.
+    pub pass_rate: Rate,
+    /// The pass rate if all missing sessions had failed, and if all had passed; null when none is
+    /// missing.
+    pub pass_rate_bounds: Option<Bounds>,
+    /// More than 5 % of the sessions are missing, or half of those of one case.
+    pub incomplete: bool,
+    /// Cases without a scored session, which no figure here includes.
+    pub left_out: Vec<CaseId>,
+    /// Share of scored sessions in which the agent ended by itself.
+    pub completion_rate: Rate,
+    /// Steps of completed sessions.
+    pub steps_to_completion: Steps,
+    /// Mean score of all judgments of a session.
+    pub verifier_score: Rate,
+    /// Steps that were blocked before they ran.
+    pub blocked_steps: Amount,
+    /// Share of scored sessions that ended `budget_exhausted`.
+    pub budget_exhaustion_rate: Rate,
+    /// Share of scored sessions that ended `fallback_stop`.
+    pub fallback_stop_rate: Rate,
+    /// Tokens of requests per session.
+    pub tokens_in: Amount,
+    /// Tokens of replies per session.
+    pub tokens_out: Amount,
+    /// US dollars per session, final attempts of scored sessions.
+    pub cost_usd: Amount,
+    /// Chance that at least one of k seeds passes, by k.
+    pub pass_at_k: BTreeMap<u32, Figure>,
+    /// Chance that all of k seeds pass, by k.
+    pub pass_hat_k: BTreeMap<u32, Figure>,
+    /// Where the spread of pass or fail comes from.
+    pub variance: Variance,
+    /// Hidden metrics by name.
+    pub metrics: BTreeMap<String, Figure>,
+}
+
+/// A lower and an upper bound.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bounds {
+    /// All missing sessions failed.
+    pub lo: f64,
+    /// All missing sessions passed.
+    pub hi: f64,
+}
+
+/// Mean steps, of completed sessions only: those that ended otherwise would distort it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Steps {
+    /// The mean of case means.
+    pub mean: Figure,
+    /// Completed sessions.
+    pub completed: u64,
+    /// Scored sessions.
+    pub scored: u64,
+}
+
+/// Variance components of pass or fail (one-way ANOVA).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Variance {
+    /// Between cases.
+    pub between: Option<f64>,
+    /// Between seeds of one case.
+    pub within: Option<f64>,
+    /// between / (between + within).
+    pub icc: Option<f64>,
+    /// By how much clustering in cases inflates the variance.
+    pub deff: Option<f64>,
+    /// The share of the pass rate's variance that more seeds would reduce.
+    pub seed_share: Option<f64>,
+}
+
+/// One case under one variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseSummary {
+    /// The case.
+    pub id: CaseId,
+    /// Its sessions by state.
+    pub ledger: Ledger,
+    /// Share of its scored sessions whose checks all hold.
+    pub pass_rate: Figure,
+    /// Mean score of all judgments of a session.
+    pub verifier_score: Figure,
+    /// Steps of its completed sessions.
+    pub steps: Steps,
+    /// Whether it passes always, never or sometimes; null when nothing was scored.
+    pub label: Option<Label>,
+    /// For `always`: the largest failure rate that is still plausible.
+    pub max_failure_rate: Option<f64>,
+    /// Chance that two of its seeds disagree.
+    pub flakiness: Option<f64>,
+    /// Its checks by name.
+    pub checks: Vec<CheckSummary>,
+}
+
+/// Whether a case passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Label {
+    /// Every scored session.
+    Always,
+    /// No scored session.
+    Never,
+    /// Some.
+    Flaky,
+}
+
+/// How often one check held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckSummary {
+    /// Its name.
+    pub name: String,
+    /// Sessions in which it held.
+    pub passed: u64,
+    /// Sessions in which it was judged.
+    pub n: u64,
+}

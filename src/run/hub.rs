@@ -1,0 +1,115 @@
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use ractor::{ActorCell, ActorRef};
+use sha2::{Digest, Sha256};
+
+use super::plan::Plan;
+use crate::{
+    aggregate,
+    domain::{Clock, SessionId, SessionKey, Tally},
+    error::{Context, Result},
+    model::Reply,
+    score,
+    session::{Job, StoredTurn},
+    store::{Handle, Reader, StoreLost, Write},
+};
+
+/// What the supervisors of a run share.
+pub struct Hub {
+    /// What is run.
+    pub plan: Plan,
+    /// Where turns are kept.
+    pub store: Handle,
+    /// The database behind it.
+    pub database: PathBuf,
+    /// Where sessions have their folders.
+    pub work: PathBuf,
+    /// Who judges; none with `--unscored`.
+    pub scorer: Option<ActorRef<score::Message>>,
+    /// Who counts.
+    pub aggregator: ActorRef<aggregate::Message>,
+    /// What progress shows.
+    pub tally: Arc<Mutex<Tally>>,
+    /// Where times come from.
+    pub clock: Clock,
+    /// Test hook: the session that panics, and in which turn.
+    pub panic_at: Option<(SessionKey, u32)>,
+}
+
+impl Hub {
+    /// All that one session needs.
+    pub(super) fn job(&self, id: SessionId, attempt: u32, history: Vec<StoredTurn>, delay: Duration) -> Job {
+        let cell = self.plan.grid.cell(id);
+        let key = self.plan.grid.key(id);
+        let files = self.plan.cases[cell.case].files.clone().map(|from| (from, self.work.join(folder_name(&key))));
+        let panic_at = self.panic_at.as_ref().filter(|(k, _)| *k == key).map(|(_, turn)| *turn);
+        Job {
+            id,
+            rng_seed: self.plan.rng_seed(id),
+            attempt,
+            spec: self.plan.spec(id).clone(),
+            model: self.plan.variants[cell.variant].model.clone(),
+            conversation: self.plan.conversation(id),
+            files,
+            history,
+            delay,
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            panic_at,
+            key,
+        }
+    }
+
+    /// The actors that outlive the sessions.
+    pub(super) fn sinks(&self) -> impl Iterator<Item = ActorCell> {
+        let scorer = self.scorer.as_ref().map(ActorRef::get_cell);
+        scorer.into_iter().chain([self.aggregator.get_cell()])
+    }
+
+    /// Makes writes durable.
+    pub(super) async fn keep(&self, writes: Vec<Write>) -> Result<(), StoreLost> {
+        self.store.commit(writes).await
+    }
+
+    /// The durable turns of an attempt, and whether all tools that it called may be replayed.
+    pub(super) async fn durable_turns(&self, id: SessionId, attempt: u32) -> Result<(Vec<StoredTurn>, bool)> {
+        let database = self.database.clone();
+        let (turns, mut steps) = tokio::task::spawn_blocking(move || {
+            let reader = Reader::open(&database)?;
+            Ok::<_, crate::error::Error>((reader.turns(id, attempt)?, reader.steps(id, attempt)?))
+        })
+        .await
+        .internal(|| "reading durable turns broke off".to_owned())??;
+        let spec = self.plan.spec(id);
+        let called = steps.iter().filter(|s| !s.step.is_blocked()).filter_map(|s| s.step.decision.tool_call.as_ref());
+        let resumable = called
+            .filter_map(|call| spec.tools.get(&call.tool))
+            .all(|entry| entry.spec().resumable);
+        let variant = &self.plan.variants[self.plan.grid.cell(id).variant];
+        let mut history = Vec::with_capacity(turns.len());
+        for stored in turns {
+            let reply = Reply::parse(stored.turn.reply, variant.model.options(), Duration::ZERO)
+                .internal(|| format!("a durable reply of {} cannot be read again", self.plan.grid.key(id)))?;
+            let later = steps.partition_point(|s| s.step.turn <= stored.number);
+            let of_turn: Vec<_> = steps.drain(..later).collect();
+            history.push(StoredTurn {
+                cost_usd: variant.model.cost_usd(reply.content.usage),
+                reply: reply.content,
+                work_s: stored.work_s,
+                acted_s: of_turn.last().map_or(stored.work_s, |s| s.work_s),
+                steps: of_turn.into_iter().map(|s| s.step).collect(),
+            });
+        }
+        Ok((history, resumable))
+    }
+}
+
+/// The folder of a session: a digest, so that any two keys differ in any file system.
+fn folder_name(key: &SessionKey) -> String {
+    let digest = Sha256::digest(key.to_string().as_bytes());
+    digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,168 @@
+//! A run: plan, schedule and policy as pure parts, and the actors that they steer.
+
+mod case;
+mod hub;
+pub mod plan;
+pub mod policy;
+pub mod schedule;
+mod shutdown;
+mod supervisor;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use ractor::{Actor, ActorRef};
+use tokio::sync::oneshot;
+
+pub use hub::Hub;
+pub use plan::{Plan, PlannedCase, Variant};
+pub use shutdown::Shutdown;
+pub use supervisor::WindDown;
+
+use crate::{
+    aggregate::{self, Aggregator},
+    domain::{Clock, SessionId, SessionKey, Tally},
+    error::{Context, Error, Result},
+    score::{self, Scorer, SealedSuite},
+    store::Handle,
+};
+use supervisor::{RunMessage, RunSupervisor};
+
+/// Where a run keeps things, and how it is steered.
+pub struct Setup {
+    /// Where turns are kept.
+    pub store: Handle,
+    /// The database behind it.
+    pub database: PathBuf,
+    /// Where sessions have their folders; removed at the end.
+    pub work: PathBuf,
+    /// The sealed halves; none with `--unscored`.
+    pub sealed: Option<SealedSuite>,
+    /// Sessions in flight on each endpoint.
+    pub concurrency: usize,
+    /// Sessions that are not to be run.
+    pub done: Vec<SessionId>,
+    /// The kill switch.
+    pub shutdown: Shutdown,
+    /// Where times come from.
+    pub clock: Clock,
+    /// What progress shows; it grows while the run goes on.
+    pub tally: Arc<Mutex<Tally>>,
+    /// Test hooks.
+    pub hooks: Hooks,
+}
+
+/// Faults for tests, handed in.
+#[derive(Debug, Clone, Default)]
+pub struct Hooks {
+    /// The session that panics each time this turn begins.
+    pub panic_at: Option<(SessionKey, u32)>,
+    /// The session whose scoring panics.
+    pub panic_scoring: Option<SessionKey>,
+}
+
+/// What is left when a run is over.
+pub struct Ended {
+    /// Why nothing new started, if the run ended early.
+    pub wind_down: Option<WindDown>,
+    /// Sessions whose credit has not come back: 0 when all is well.
+    pub credits_out: usize,
+    /// The scorer, which still holds the hidden metrics.
+    pub scorer: Option<ActorRef<score::Message>>,
+}
+
+/// Runs all sessions of `plan` that are to be run, to the last durable verdict.
+///
+/// # Errors
+/// When the store, the scorer or a supervisor fails; what is durable stays.
+pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
+    let Setup { store, database, work, sealed, concurrency, done, shutdown, clock, tally, hooks } = setup;
+    let schedule = plan.schedule(concurrency, &done);
+    let counting = aggregate::Counting { grid: plan.grid.clone(), store: store.clone(), tally: tally.clone(), scored: sealed.is_some() };
+    let (aggregator, _) = Actor::spawn(None, Aggregator, counting).await.internal(not_started)?;
+    let events = Arc::new(Events { run: OnceLock::new(), aggregator: aggregator.clone() });
+    let scorer = match sealed {
+        None => None,
+        Some(sealed) => {
+            let sink = events.clone();
+            let args = score::Arguments {
+                sealed,
+                sink: Arc::new(move |event| sink.pass_on(event)),
+                panic_on: hooks.panic_scoring,
+            };
+            Some(Actor::spawn(None, Scorer, args).await.internal(not_started)?.0)
+        }
+    };
+    let hub = Arc::new(Hub {
+        plan,
+        store,
+        database,
+        work: work.clone(),
+        scorer: scorer.clone(),
+        aggregator: aggregator.clone(),
+        tally,
+        clock,
+        panic_at: hooks.panic_at,
+    });
+    let (tell, told) = oneshot::channel();
+    let (run, over) = Actor::spawn(None, RunSupervisor, (hub, schedule, tell)).await.internal(not_started)?;
+    // Set before the first session begins, so before the first event.
+    let _ = events.run.set(run.clone());
+    run.cast(RunMessage::Begin).internal(not_started)?;
+    let signals = tokio::spawn(pass_on_shutdown(shutdown, run));
+    let ended = told.await;
+    // A supervisor that panicked tells nothing; its handle never fails.
+    drop(over.await);
+    signals.abort();
+    let closing = close(scorer.as_ref(), &aggregator).await;
+    drop(tokio::fs::remove_dir_all(work).await);
+    let last = ended.internal(|| "the run's supervisor broke".to_owned())?;
+    if let Some(error) = last.fatal {
+        return Err(error);
+    }
+    closing?;
+    Ok(Ended { wind_down: last.wind_down, credits_out: last.credits_out, scorer })
+}
+
+fn not_started() -> String {
+    "an actor of the run did not start".to_owned()
+}
+
+/// Waits until every verdict has been counted and handed to the store.
+async fn close(scorer: Option<&ActorRef<score::Message>>, aggregator: &ActorRef<aggregate::Message>) -> Result<()> {
+    if let Some(scorer) = scorer {
+        ractor::call!(scorer, score::Message::Flush).internal(|| "the scorer broke".to_owned())?;
+    }
+    aggregator.drain_and_wait(None).await.internal(|| "the aggregator broke".to_owned())
+}
+
+/// Where the scorer's events go.
+struct Events {
+    run: OnceLock<ActorRef<RunMessage>>,
+    aggregator: ActorRef<aggregate::Message>,
+}
+
+impl Events {
+    /// A receiver that is gone has ended the run already.
+    fn pass_on(&self, event: score::Event) {
+        match event {
+            score::Event::Acknowledged { ticket } => {
+                if let Some(run) = self.run.get() {
+                    drop(run.cast(RunMessage::Acknowledged(SessionId(ticket))));
+                }
+            }
+            score::Event::Verdict { ticket, verdict } => {
+                drop(self.aggregator.cast(aggregate::Message::Scored(SessionId(ticket), verdict)));
+            }
+        }
+    }
+}
+
+async fn pass_on_shutdown(shutdown: Shutdown, run: ActorRef<RunMessage>) {
+    shutdown.wind_down.cancelled().await;
+    drop(run.cast(RunMessage::WindDown(WindDown::Asked)));
+    shutdown.interrupt.cancelled().await;
+    drop(run.cast(RunMessage::Interrupt));
+}

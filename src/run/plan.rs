@@ -1,0 +1,152 @@
+//! What is to be run: the grid, and for each of its cells all that a session needs.
+
+use std::{ops::Range, path::PathBuf, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use super::schedule::Schedule;
+use crate::{
+    domain::{Case, Grid, Limits, SessionId, VariantName, rng_seed},
+    error::{Error, Result},
+    model::{Conversation, Model, Shape, ToolMode},
+    session::Spec,
+    tool::Registry,
+    verify::Verifiers,
+};
+
+/// One way of running cases, ready to run.
+pub struct Variant {
+    /// Its name.
+    pub name: VariantName,
+    /// What answers.
+    pub model: Arc<dyn Model>,
+    /// Variants of one endpoint share its cap on sessions in flight.
+    pub endpoint: String,
+    /// The system prompt.
+    pub prompt: String,
+    /// The names of its tools, where a case does not say.
+    pub tools: Vec<String>,
+    /// What a session may spend; a case's own `max_steps` wins.
+    pub limits: Limits,
+    /// What judges its steps.
+    pub verifiers: Verifiers,
+    /// What else goes into each request.
+    pub parameters: Map<String, Value>,
+    /// How the model calls tools.
+    pub tool_mode: ToolMode,
+    /// Whether reasoning text goes back to the model.
+    pub send_reasoning: bool,
+}
+
+/// A case with the folder of its files.
+pub struct PlannedCase {
+    /// The public half; its script is not needed any more.
+    pub case: Case,
+    /// The folder that `files` names.
+    pub files: Option<PathBuf>,
+}
+
+/// A run that has not begun.
+pub struct Plan {
+    /// All its sessions.
+    pub grid: Grid,
+    /// The seed of all its seeds.
+    pub run_seed: u64,
+    /// In the order of the grid.
+    pub cases: Vec<PlannedCase>,
+    /// In the order of the grid.
+    pub variants: Vec<Variant>,
+    /// By case, then variant.
+    tasks: Vec<Task>,
+}
+
+/// What is fixed for the sessions of one case under one variant.
+struct Task {
+    spec: Arc<Spec>,
+    shape: Arc<Shape>,
+}
+
+impl Plan {
+    /// Puts a plan together.
+    ///
+    /// # Errors
+    /// When there is nothing to run, or a tool is not in the registry.
+    pub fn new(
+        cases: Vec<PlannedCase>,
+        variants: Vec<Variant>,
+        seeds: Range<u64>,
+        run_seed: u64,
+        registry: &Registry,
+    ) -> Result<Self> {
+        if cases.is_empty() || variants.is_empty() || seeds.is_empty() {
+            return Err(Error::input("there is nothing to run: no case, no variant or no seed"));
+        }
+        let mut tasks = Vec::with_capacity(cases.len() * variants.len());
+        for PlannedCase { case, .. } in &cases {
+            for variant in &variants {
+                tasks.push(Task::new(case, variant, registry)?);
+            }
+        }
+        let grid = Grid {
+            variants: variants.iter().map(|v| v.name.clone()).collect(),
+            cases: cases.iter().map(|c| c.case.id.clone()).collect(),
+            seeds,
+        };
+        Ok(Self { grid, run_seed, cases, variants, tasks })
+    }
+
+    /// What a session may spend and call, and what judges it.
+    #[must_use]
+    pub fn spec(&self, id: SessionId) -> &Arc<Spec> {
+        &self.task(id).spec
+    }
+
+    /// The conversation of a session that has not begun.
+    #[must_use]
+    pub fn conversation(&self, id: SessionId) -> Conversation {
+        let cell = self.grid.cell(id);
+        let task = &self.cases[cell.case].case.task;
+        Conversation::new(self.task(id).shape.clone(), &self.variants[cell.variant].prompt, task)
+    }
+
+    /// The number behind a session's randomness.
+    #[must_use]
+    pub fn rng_seed(&self, id: SessionId) -> u64 {
+        let cell = self.grid.cell(id);
+        rng_seed(self.run_seed, &self.grid.cases[cell.case], cell.seed)
+    }
+
+    /// A schedule of all sessions but those in `done`, at most `concurrency` on each endpoint.
+    #[must_use]
+    pub fn schedule(&self, concurrency: usize, done: &[SessionId]) -> Schedule {
+        let mut endpoints: Vec<&str> = Vec::new();
+        let endpoint_of = self.variants.iter().map(|variant| {
+            endpoints.iter().position(|e| *e == variant.endpoint).unwrap_or_else(|| {
+                endpoints.push(&variant.endpoint);
+                endpoints.len() - 1
+            })
+        });
+        let endpoint_of = endpoint_of.collect();
+        let caps = vec![concurrency; endpoints.len()];
+        Schedule::new(self.grid.clone(), endpoint_of, &caps, done)
+    }
+
+    fn task(&self, id: SessionId) -> &Task {
+        let cell = self.grid.cell(id);
+        &self.tasks[cell.case * self.variants.len() + cell.variant]
+    }
+}
+
+impl Task {
+    fn new(case: &Case, variant: &Variant, registry: &Registry) -> Result<Self> {
+        let names = case.tools.as_ref().unwrap_or(&variant.tools);
+        let tools = registry
+            .select(names.iter().map(String::as_str))
+            .map_err(|name| Error::input(format!("case {}: there is no tool {name:?}", case.id)))?;
+        let mut limits = variant.limits.clone();
+        limits.max_steps = case.max_steps.unwrap_or(limits.max_steps);
+        let shape = Shape::new(&tools, variant.tool_mode, &variant.parameters, variant.send_reasoning);
+        let spec = Arc::new(Spec { limits, tools, verifiers: variant.verifiers.clone() });
+        Ok(Self { spec, shape })
+    }
+}

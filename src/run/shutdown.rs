@@ -1,0 +1,12 @@
+//! The kill switch, as two tokens that anyone may pull.
+
+use tokio_util::sync::CancellationToken;
+
+/// Ends a run early.
+#[derive(Debug, Clone, Default)]
+pub struct Shutdown {
+    /// Nothing new starts; sessions in flight finish.
+    pub wind_down: CancellationToken,
+    /// Sessions in flight are dropped; what is durable stays.
+    pub interrupt: CancellationToken,
+}

@@ -1,0 +1,245 @@
+//! The run: credits, admission, breaker and kill switch. The one place where events are put in line.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError},
+};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tokio::sync::oneshot;
+
+use super::{
+    Hub,
+    case::{CaseMessage, CaseSupervisor},
+    policy::{Breaker, CASE_CRASHES},
+    schedule::Schedule,
+};
+use crate::{domain::SessionId, error::{Context, Error}, tool::SessionFiles};
+
+/// The root of the actors of a run.
+pub struct RunSupervisor;
+
+/// What the run hears.
+pub enum RunMessage {
+    /// Sessions may begin.
+    Begin,
+    /// A session's actor is gone.
+    Ended(SessionId, Ending),
+    /// The scorer has taken a session.
+    Acknowledged(SessionId),
+    /// Nothing new is to start, for this reason.
+    WindDown(WindDown),
+    /// Sessions in flight are to be dropped.
+    Interrupt,
+    /// The run cannot go on.
+    Fatal(Error),
+}
+
+/// How the actor of a session left.
+pub enum Ending {
+    /// It goes to the scorer, which will acknowledge it.
+    Submitted(Option<SessionFiles>),
+    /// It is over and not to be scored.
+    Settled {
+        /// It crashed beyond its restarts.
+        crashed: bool,
+    },
+    /// It was dropped; it stays `not_run`.
+    Interrupted,
+}
+
+/// Why nothing new starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindDown {
+    /// Asked for by a signal or a program.
+    Asked,
+    /// Too many sessions crash.
+    Breaker,
+}
+
+/// What is left when the run is over.
+pub struct Last {
+    /// Why it wound down, if it did.
+    pub wind_down: Option<WindDown>,
+    /// Why it failed, if it did.
+    pub fatal: Option<Error>,
+    /// Sessions whose credit has not come back: 0 when all is well.
+    pub credits_out: usize,
+}
+
+/// The supervisor's state.
+pub struct State {
+    hub: Arc<Hub>,
+    schedule: Schedule,
+    breaker: Breaker,
+    crashes: HashMap<usize, u32>,
+    cases: HashMap<usize, LiveCase>,
+    /// Folders of sessions that the scorer has not acknowledged.
+    unacknowledged: HashMap<SessionId, Option<SessionFiles>>,
+    wind_down: Option<WindDown>,
+    fatal: Option<Error>,
+    tell: Option<oneshot::Sender<Last>>,
+}
+
+struct LiveCase {
+    actor: ActorRef<CaseMessage>,
+    sessions: usize,
+}
+
+impl Actor for RunSupervisor {
+    type Msg = RunMessage;
+    type State = State;
+    type Arguments = (Arc<Hub>, Schedule, oneshot::Sender<Last>);
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<RunMessage>,
+        (hub, schedule, tell): Self::Arguments,
+    ) -> Result<State, ActorProcessingErr> {
+        for sink in hub.sinks() {
+            sink.link(myself.get_cell());
+        }
+        Ok(State {
+            hub,
+            schedule,
+            breaker: Breaker::default(),
+            crashes: HashMap::new(),
+            cases: HashMap::new(),
+            unacknowledged: HashMap::new(),
+            wind_down: None,
+            fatal: None,
+            tell: Some(tell),
+        })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<RunMessage>,
+        message: RunMessage,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            RunMessage::Begin => {}
+            RunMessage::Ended(id, ending) => state.ended(id, ending),
+            RunMessage::Acknowledged(id) => {
+                drop(state.unacknowledged.remove(&id));
+                state.schedule.settle(id);
+            }
+            RunMessage::WindDown(why) => state.wind_down(why),
+            RunMessage::Interrupt => state.interrupt(),
+            RunMessage::Fatal(error) => drop(state.fatal.get_or_insert(error)),
+        }
+        if let Err(error) = state.go_on(&myself).await {
+            state.fatal.get_or_insert(error);
+        }
+        if state.is_over() {
+            myself.stop(None);
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<RunMessage>,
+        event: SupervisionEvent,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        if let SupervisionEvent::ActorFailed(cell, error) = event {
+            let who = if state.hub.sinks().any(|sink| sink.get_id() == cell.get_id()) {
+                "the scorer or the aggregator"
+            } else {
+                "a case supervisor"
+            };
+            myself.cast(RunMessage::Fatal(Error::internal(format!("{who} failed: {error}"))))?;
+        }
+        Ok(())
+    }
+
+    /// Scorer and aggregator outlive the run: their mailboxes are worked off first.
+    async fn post_stop(&self, myself: ActorRef<RunMessage>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        for sink in state.hub.sinks() {
+            sink.unlink(myself.get_cell());
+        }
+        myself.get_cell().stop_children_and_wait(None, None).await;
+        if let Some(tell) = state.tell.take() {
+            let credits_out = state.schedule.in_flight();
+            // Nobody listens any more when the caller has given up.
+            drop(tell.send(Last { wind_down: state.wind_down, fatal: state.fatal.take(), credits_out }));
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Begins what may begin.
+    async fn go_on(&mut self, myself: &ActorRef<RunMessage>) -> Result<(), Error> {
+        while self.fatal.is_none()
+            && let Some(id) = self.schedule.admit()
+        {
+            self.start(myself, id).await?;
+        }
+        let mut tally = self.hub.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.in_flight = self.schedule.in_flight();
+        Ok(())
+    }
+
+    /// Nothing is in flight and nothing is to come, or the run cannot go on.
+    fn is_over(&self) -> bool {
+        self.fatal.is_some() || self.schedule.in_flight() == 0
+    }
+
+    async fn start(&mut self, myself: &ActorRef<RunMessage>, id: SessionId) -> Result<(), Error> {
+        let case = self.hub.plan.grid.cell(id).case;
+        if !self.cases.contains_key(&case) {
+            let args = (self.hub.clone(), myself.clone());
+            let (actor, _) = Actor::spawn_linked(None, CaseSupervisor, args, myself.get_cell())
+                .await
+                .internal(|| "a case supervisor did not start".to_owned())?;
+            self.cases.insert(case, LiveCase { actor, sessions: 0 });
+        }
+        if let Some(live) = self.cases.get_mut(&case) {
+            live.sessions += 1;
+            live.actor.cast(CaseMessage::Start(id)).internal(|| "a case supervisor is gone".to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, id: SessionId, ending: Ending) {
+        let case = self.hub.plan.grid.cell(id).case;
+        if let Some(live) = self.cases.get_mut(&case) {
+            live.sessions -= 1;
+            if live.sessions == 0 {
+                live.actor.stop(None);
+                self.cases.remove(&case);
+            }
+        }
+        let crashed = matches!(ending, Ending::Settled { crashed: true });
+        match ending {
+            Ending::Submitted(files) => drop(self.unacknowledged.insert(id, files)),
+            Ending::Settled { .. } | Ending::Interrupted => self.schedule.settle(id),
+        }
+        if crashed {
+            let crashes = self.crashes.entry(case).or_default();
+            *crashes += 1;
+            if *crashes >= CASE_CRASHES {
+                self.schedule.close_case(case);
+            }
+        }
+        if self.breaker.trips(crashed) {
+            self.wind_down(WindDown::Breaker);
+        }
+    }
+
+    fn wind_down(&mut self, why: WindDown) {
+        self.wind_down.get_or_insert(why);
+        self.schedule.wind_down();
+    }
+
+    fn interrupt(&mut self) {
+        self.wind_down(WindDown::Asked);
+        for case in self.cases.values() {
+            // A case that is gone already has nothing in flight.
+            drop(case.actor.cast(CaseMessage::Halt));
+        }
+    }
+}

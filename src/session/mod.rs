@@ -1,0 +1,10 @@
+//! One session: the pure machine in [`step`], the actor that performs its effects in [`actor`].
+
+pub mod actor;
+mod budget;
+mod replay;
+pub mod step;
+
+pub use actor::{Finished, Job, SessionActor};
+pub use replay::StoredTurn;
+pub use step::{Machine, Spec};
