@@ -1,0 +1,72 @@
+//! From what `stats` computes to what is written.
+
+use crate::{
+    domain::{Amount, Bounds, Figure, Rate, Variance},
+    stats::{self, Case, Level, Units, round_sig, strata, variance},
+};
+
+const DIGITS: u32 = 10;
+
+fn round(x: f64) -> f64 {
+    round_sig(x, DIGITS)
+}
+
+/// As written: rounded, with the method's tag.
+pub(super) fn figure(figure: stats::Figure) -> Figure {
+    Figure {
+        estimate: figure.estimate.map(round),
+        lo: figure.lo.map(round),
+        hi: figure.hi.map(round),
+        level: figure.level.get(),
+        method: figure.method.tag().to_owned(),
+        n_cases: figure.n_cases,
+        n: figure.n,
+        n_planned: figure.n_planned,
+        note: figure.note.map(String::from),
+    }
+}
+
+/// A value in [0, 1] in its two readings.
+pub(super) fn rate(cases: &[Case], units: &Units, level: Level) -> Rate {
+    Rate {
+        fixed: figure(strata::strat_wilson(cases, units, level)),
+        sample: figure(strata::gen_jeffreys(cases, units, level)),
+        cluster_t: figure(strata::cluster_t(cases, units, level)),
+    }
+}
+
+/// A non-negative quantity: its total, if it is known for every scored session, and its mean.
+pub(super) fn amount(values: &[&[f64]], cases: &[Case], scored: u64, units: &Units, level: Level) -> Amount {
+    let known: usize = values.iter().map(|v| v.len()).sum();
+    let is_known = known as u64 == scored && scored > 0;
+    let mut mean = strata::log_t(cases, units, level);
+    if known == 0 && scored > 0 {
+        mean.note = Some("unknown: the model reports no usage".into());
+    }
+    Amount {
+        total: is_known.then(|| round(values.iter().flat_map(|v| v.iter()).sum())),
+        mean: figure(mean),
+    }
+}
+
+/// The pass rate if all missing sessions had failed, and if all had passed.
+pub(super) fn bounds(cases: &[Case], units: &Units) -> Option<Bounds> {
+    let bounds = stats::missing::bounds(cases, units);
+    match (bounds.missing, bounds.lo, bounds.hi) {
+        (0, ..) => None,
+        (_, Some(lo), Some(hi)) => Some(Bounds { lo: round(lo), hi: round(hi) }),
+        _ => None,
+    }
+}
+
+/// Where the spread of pass or fail comes from.
+pub(super) fn components(cases: &[Case]) -> Variance {
+    let v = variance::variance_components(cases);
+    Variance {
+        between: v.as_ref().map(|v| round(v.between)),
+        within: v.as_ref().map(|v| round(v.within)),
+        icc: v.as_ref().and_then(|v| v.icc).map(round),
+        deff: v.as_ref().and_then(|v| v.deff).map(round),
+        seed_share: v.as_ref().and_then(|v| v.seed_share).map(round),
+    }
+}

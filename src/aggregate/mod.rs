@@ -1,0 +1,10 @@
+//! Counting while a run goes on, and its figures afterwards.
+
+mod actor;
+mod case;
+mod figures;
+mod summary;
+
+pub use actor::{Aggregator, Counting, Message};
+pub use case::SessionRow;
+pub use summary::{Options, summarise};

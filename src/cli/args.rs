@@ -1,0 +1,244 @@
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Runs an agent many times, in parallel, and says how good it is with honest error bars.
+#[derive(Debug, Parser)]
+#[command(name = "farm", version, max_term_width = 100, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// How much is logged.
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run every case of a file over many seeds
+    #[command(after_help = EXIT_CODES)]
+    Run(RunArgs),
+    /// Show what came of a run
+    Report(ReportArgs),
+    /// Show, compare or export traces
+    Trace(TraceArgs),
+    /// Look for every problem in cases, scripts, sealed halves and config, without running
+    Check(CheckArgs),
+    /// Run one small scripted case and show its trace
+    Demo(DemoArgs),
+    /// Write a starter folder: cases, scripts, sealed halves, config
+    Init(InitArgs),
+    /// List runs
+    Runs(RunsArgs),
+    /// Remove a run
+    Rm(RmArgs),
+    /// Print the JSON Schema of a format
+    Schema(SchemaArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done, nothing errored or left to run
+  2    the input is wrong; nothing was run
+  3    some planned session is errored, not run or unscored
+  4    farm itself failed
+  130  killed by a third signal";
+
+/// How much is logged.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// Log more: -v what happens, -vv every step
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Log to a file instead of stderr
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+}
+
+/// Which sessions to run, and how.
+#[derive(Debug, Clone, Args)]
+pub struct InputArgs {
+    /// The case file: one JSON object a line
+    #[arg(value_name = "CASES")]
+    pub cases: PathBuf,
+    /// The config file [default: configs/farm.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "FARM_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// The sealed halves [default: configs/sealed/<name of the case file>]
+    #[arg(long, value_name = "FILE")]
+    pub sealed: Option<PathBuf>,
+    /// Run without sealed halves: sessions stay unscored
+    #[arg(long, conflicts_with = "sealed")]
+    pub unscored: bool,
+    /// Only this model or variant; may be given several times
+    #[arg(long = "model", value_name = "NAME")]
+    pub models: Vec<String>,
+    /// Only cases whose id matches; may be given several times
+    #[arg(long = "case", value_name = "GLOB")]
+    pub case: Vec<String>,
+    /// Only cases with this tag; may be given several times
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// Only the first N of the selected cases
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// How many seeds: N, or A..B for A to B-1
+    #[arg(long, value_name = "N|A..B")]
+    pub seeds: Option<String>,
+    /// The seed of all seeds
+    #[arg(long, value_name = "N")]
+    pub run_seed: Option<u64>,
+    /// Sessions in flight per endpoint
+    #[arg(long, value_name = "N")]
+    pub concurrency: Option<u64>,
+}
+
+/// `farm run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// The run's folder, absent or empty [default: results/runs/<id>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print summary.json instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Neither progress nor tables
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `farm report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A run's folder, its id, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: String,
+    /// How to show it [default: tables for a terminal]
+    #[arg(long, value_enum)]
+    pub format: Option<ReportFormat>,
+    /// All cases, not only the worst
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// The formats of `farm report`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// Markdown tables with the definition of each metric
+    Md,
+    /// summary.json
+    Json,
+    /// One row a case
+    Csv,
+}
+
+/// `farm trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// What to do with traces.
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+/// The commands under `farm trace`.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Show one session as a person would read it
+    Show {
+        /// The session: VARIANT/CASE/SEED
+        #[arg(value_name = "SESSION")]
+        session: String,
+        /// A run's folder, its id, or `latest`
+        #[arg(long, value_name = "RUN", default_value = "latest")]
+        run: String,
+        /// Whole observations, however long
+        #[arg(long)]
+        full: bool,
+    },
+    /// Compare the traces of two runs or two trace files; exit 1 when they differ
+    Diff {
+        /// A run, or a trace file
+        #[arg(value_name = "A")]
+        a: String,
+        /// A run, or a trace file
+        #[arg(value_name = "B")]
+        b: String,
+        /// Only this session: VARIANT/CASE/SEED
+        #[arg(long, value_name = "SESSION")]
+        session: Option<String>,
+    },
+    /// Write the traces of a run as JSON lines: one session to stdout, or all to a folder
+    Export {
+        /// A run's folder, its id, or `latest`
+        #[arg(value_name = "RUN", default_value = "latest")]
+        run: String,
+        /// One session: VARIANT/CASE/SEED
+        #[arg(long, value_name = "SESSION", conflicts_with = "to")]
+        session: Option<String>,
+        /// The folder to write to [default: traces/ in the run's folder]
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
+}
+
+/// `farm check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+/// `farm demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Where to write the run [default: results/runs/<id>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// `farm init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// The folder; files that are there are not touched
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+}
+
+/// `farm runs`.
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `farm rm`.
+#[derive(Debug, Args)]
+pub struct RmArgs {
+    /// Runs: folders, ids, or `latest`
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<String>,
+}
+
+/// `farm schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// The format; without it, the names of all
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+/// `farm completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}

@@ -1,0 +1,60 @@
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use crate::error::{Error, ErrorKind};
+
+/// The exit codes of every command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done; nothing errored or left to run.
+    Done = 0,
+    /// A comparison failed.
+    Differs = 1,
+    /// The input is wrong; nothing was run.
+    Input = 2,
+    /// Some planned session is errored, not run or unexpectedly unscored.
+    Incomplete = 3,
+    /// farm itself failed.
+    Failed = 4,
+    /// Killed by a third signal.
+    Killed = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+impl From<&Error> for Exit {
+    fn from(error: &Error) -> Self {
+        match error.kind {
+            ErrorKind::Input => Self::Input,
+            ErrorKind::Internal => Self::Failed,
+        }
+    }
+}
+
+/// Says on stderr what went wrong.
+pub(super) fn complain(error: &Error) {
+    // stderr may be closed; there is no one to tell then.
+    drop(io::stderr().write_all(crate::report::problems::text(error).as_bytes()));
+}
+
+/// Writes data to stdout. A reader that has seen enough (`farm report | head`) is no error.
+pub(super) fn print(text: &str) -> crate::error::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::internal("cannot write to standard output").caused_by(e))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tells a person something, on stderr.
+pub(super) fn say(text: &str) {
+    drop(writeln!(io::stderr(), "{text}"));
+}

@@ -1,0 +1,60 @@
+//! The command line: clap types, one file per command. The only place, with `report`, that prints.
+
+mod args;
+mod check;
+mod completions;
+mod demo;
+mod exit;
+mod init;
+mod log;
+mod report;
+mod rm;
+mod run;
+mod runs;
+mod schema;
+mod setup;
+mod summary;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+pub use exit::Exit;
+
+/// Parses the arguments, runs the command, says what went wrong.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nothing is left to tell it to when the terminal is gone.
+            drop(error.print());
+            return if error.use_stderr() { Exit::Input } else { Exit::Done }.into();
+        }
+    };
+    match dispatch(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            exit::complain(&error);
+            Exit::from(&error).into()
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
+    log::init(&cli.log)?;
+    match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Trace(args) => trace::trace(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Demo(args) => demo::demo(&args),
+        Command::Init(args) => init::init(&args),
+        Command::Runs(args) => runs::runs(&args),
+        Command::Rm(args) => rm::rm(&args),
+        Command::Schema(args) => schema::schema(&args),
+        Command::Completions(args) => completions::completions(&args),
+    }
+}
