@@ -1,14 +1,28 @@
 //! Tools that an agent may call: the trait, the registry, one file a tool.
 
+mod builtin;
+pub mod calculator;
+mod fenced_read;
+mod file_read;
 mod registry;
+mod spec;
+mod web_fetch;
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::domain::{BoxFuture, Observation, ToolSpec};
 
-pub use registry::{Registry, ToolSet};
+pub use builtin::{BUILTIN, BuiltinOptions, builtin};
+pub use fenced_read::DEFAULT_MAX_BYTES;
+pub use file_read::FileRead;
+pub use registry::{Entry, Registry, RegistryError, ToolSet};
+pub use spec::spec;
+pub use web_fetch::WebFetch;
+
+use fenced_read::{ReadError, fenced_read};
 
 /// Something that an agent may call.
 ///
@@ -27,4 +41,21 @@ pub trait Tool: Send + Sync {
 pub struct ToolContext {
     /// The session's own folder, if its case has `files`.
     pub files: Option<Arc<cap_std::fs::Dir>>,
+}
+
+/// The arguments of a call as a tool wants them; an observation that says why not, should the
+/// schema not have been checked.
+fn parse<'a, Args: Deserialize<'a>>(args: &'a Value) -> Result<Args, Observation> {
+    Args::deserialize(args).map_err(|e| Observation::error(format!("invalid arguments: {e}")))
+}
+
+/// Runs short blocking work off the runtime's own threads. Its panic is the caller's panic.
+async fn blocking(work: impl FnOnce() -> Observation + Send + 'static) -> Observation {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(observation) => observation,
+        Err(e) => match e.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Observation::error("not done: farm is shutting down"),
+        },
+    }
 }

@@ -1,10 +1,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
-use jsonschema::Validator;
+use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, json};
 
 use super::Tool;
-use crate::domain::ToolSpec;
+use crate::{domain::ToolSpec, error::nearest};
 
 /// All tools of a run, by name. Schemas are compiled once, here.
 #[derive(Clone, Default)]
@@ -19,15 +19,18 @@ pub struct Entry {
     wire: Value,
 }
 
-/// Why a tool cannot be registered.
-#[derive(Debug, thiserror::Error)]
+/// Why a tool cannot be registered or selected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// Two tools of one name.
-    #[error("two tools are named {0:?}")]
+    /// Two tools of one name, or one selected twice.
+    #[error("tool {0:?} is there twice")]
     Duplicate(String),
     /// A name that providers do not take.
-    #[error("tool name {0:?}: use 1 to 64 of A-Z a-z 0-9 _ -")]
+    #[error("{0:?} is not a valid tool name: use 1 to 64 of A-Z a-z 0-9 _ -")]
     Name(String),
+    /// A name that is not registered; says which are.
+    #[error("{0}")]
+    Unknown(String),
     /// The parameters are not a JSON Schema.
     #[error("the schema of tool {name:?} is not valid: {message}")]
     Schema {
@@ -42,7 +45,9 @@ impl Registry {
     /// Adds a tool.
     ///
     /// # Errors
-    /// When the name is taken or not fit for providers, or the schema does not compile.
+    /// When the name is taken or not fit for providers, or the schema does not compile: it must hold
+    /// all that it refers to, and its patterns must do without look-around, so that no schema reads
+    /// a file, asks a network or takes more than linear time to match.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let spec = tool.spec();
         let name = spec.name.clone();
@@ -52,13 +57,14 @@ impl Registry {
         if self.tools.contains_key(&name) {
             return Err(RegistryError::Duplicate(name));
         }
-        let validator =
-            jsonschema::options()
-                .build(&spec.parameters)
-                .map_err(|e| RegistryError::Schema {
-                    name: name.clone(),
-                    message: e.to_string(),
-                })?;
+        let validator = jsonschema::options()
+            .offline()
+            .with_pattern_options(PatternOptions::regex())
+            .build(&spec.parameters)
+            .map_err(|e| RegistryError::Schema {
+                name: name.clone(),
+                message: e.to_string(),
+            })?;
         let wire = json!({
             "type": "function",
             "function": {
@@ -86,16 +92,45 @@ impl Registry {
     /// The tools of a session: those named, in that order.
     ///
     /// # Errors
-    /// The first name that is not registered.
-    pub fn select<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<ToolSet, String> {
-        names
-            .into_iter()
-            .map(|name| self.tools.get(name).cloned().ok_or_else(|| name.to_owned()))
-            .collect::<Result<Vec<_>, _>>()
-            .map(|entries| ToolSet {
-                entries: entries.into(),
-            })
+    /// The first name that is not registered or comes twice.
+    pub fn select<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<ToolSet, RegistryError> {
+        let mut entries: Vec<Arc<Entry>> = Vec::new();
+        for name in names {
+            if entries.iter().any(|e| e.spec().name == name) {
+                return Err(RegistryError::Duplicate(name.to_owned()));
+            }
+            let entry = self
+                .tools
+                .get(name)
+                .ok_or_else(|| RegistryError::Unknown(unknown(name, self.names())))?;
+            entries.push(Arc::clone(entry));
+        }
+        Ok(ToolSet {
+            entries: entries.into(),
+        })
     }
+}
+
+/// Says that there is no tool of that name, which one may be meant and which there are.
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    // No tool has a longer name, and a model may write anything.
+    let shown: String = name.chars().take(64).collect();
+    let mut text = format!("no tool {shown:?}");
+    if let Some(near) = nearest(&shown, known.iter().copied()) {
+        text.push_str(&format!("; did you mean {near:?}?"));
+    } else {
+        text.push(';');
+    }
+    if known.is_empty() {
+        text.push_str(" there are no tools");
+    } else {
+        text.push_str(&format!(" tools: {}", known.join(", ")));
+    }
+    text
 }
 
 /// The tools of one session.
@@ -112,6 +147,12 @@ impl ToolSet {
             .iter()
             .find(|e| e.spec().name == name)
             .map(AsRef::as_ref)
+    }
+
+    /// Why [`get`](Self::get) has nothing for `name`, in words.
+    #[must_use]
+    pub fn unknown(&self, name: &str) -> String {
+        unknown(name, self.names())
     }
 
     /// Their names, in the order of the session.
@@ -147,10 +188,103 @@ impl Entry {
 }
 
 /// Whether providers take `name` as the name of a tool: `[A-Za-z0-9_-]{1,64}`.
-#[must_use]
-pub fn is_wire_name(name: &str) -> bool {
+fn is_wire_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        domain::{BoxFuture, Observation},
+        tool::ToolContext,
+    };
+
+    struct Named(ToolSpec);
+
+    impl Tool for Named {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+
+        fn call<'a>(&'a self, _: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, Observation> {
+            Box::pin(std::future::ready(Observation::ok("")))
+        }
+    }
+
+    fn tool(name: &str, parameters: Value) -> Arc<dyn Tool> {
+        Arc::new(Named(ToolSpec {
+            name: name.to_owned(),
+            description: "d".to_owned(),
+            parameters,
+            resumable: true,
+        }))
+    }
+
+    fn registry(names: &[&str]) -> Registry {
+        let mut registry = Registry::default();
+        for name in names {
+            registry.add(tool(name, json!({"type": "object"}))).unwrap();
+        }
+        registry
+    }
+
+    #[test]
+    fn names_are_checked() {
+        let mut registry = registry(&["a", "A-b_9"]);
+        let again = registry.add(tool("a", json!({})));
+        assert_eq!(again, Err(RegistryError::Duplicate("a".to_owned())));
+        for name in ["", "a.b", "a b", "\u{e4}", &"n".repeat(65)] {
+            let got = registry.add(tool(name, json!({})));
+            assert_eq!(got, Err(RegistryError::Name(name.to_owned())));
+        }
+        assert_eq!(registry.add(tool(&"n".repeat(64), json!({}))), Ok(()));
+    }
+
+    #[test]
+    fn a_schema_stands_alone_and_is_linear() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "{}").unwrap();
+        let table = [
+            json!({"type": "nonsense"}),
+            json!({"$ref": "http://127.0.0.1:9/schema.json"}),
+            json!({"$ref": format!("file://{}", file.path().display())}),
+            json!({"$ref": "#/$defs/missing"}),
+            json!({"$schema": "https://example.org/own", "type": "object"}),
+            json!({"pattern": "(?=a)b"}),
+            json!({"pattern": "(a)\\1"}),
+        ];
+        for schema in table {
+            let got = Registry::default().add(tool("a", schema.clone()));
+            assert!(
+                matches!(got, Err(RegistryError::Schema { .. })),
+                "{schema}: {got:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_selection_keeps_its_order() {
+        let registry = registry(&["a", "b", "calculator"]);
+        let tools = registry.select(["calculator", "a"]).unwrap();
+        assert_eq!(tools.names().collect::<Vec<_>>(), ["calculator", "a"]);
+        assert_eq!(tools.wire()[0]["function"]["name"], "calculator");
+        assert!(tools.get("b").is_none());
+        let table = [
+            (vec!["a", "a"], r#"tool "a" is there twice"#),
+            (
+                vec!["calculater"],
+                r#"no tool "calculater"; did you mean "calculator"? tools: a, b, calculator"#,
+            ),
+            (vec!["zzz"], r#"no tool "zzz"; tools: a, b, calculator"#),
+        ];
+        for (names, why) in table {
+            assert_eq!(registry.select(names).err().unwrap().to_string(), why);
+        }
+        let none = Registry::default().select(["a"]).err().unwrap();
+        assert_eq!(none.to_string(), r#"no tool "a"; there are no tools"#);
+    }
 }

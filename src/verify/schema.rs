@@ -1,0 +1,151 @@
+use std::fmt::Write;
+
+use jsonschema::{ValidationError, error::ValidationErrorKind};
+use serde_json::Value;
+
+use super::{Context, Item, Verifier};
+use crate::{
+    domain::{Call, Code, Judgment, Phase},
+    tool::ToolSet,
+};
+
+/// Longest text of a call's arguments that is looked at: 64 KiB.
+pub const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
+
+/// Violations that are told; the rest is counted.
+const MAX_VIOLATIONS: usize = 8;
+/// Characters of a value that are told.
+const MAX_VALUE_CHARS: usize = 200;
+/// Characters of a whole violation that are told: names and paths may be long as well.
+const MAX_VIOLATION_CHARS: usize = 600;
+
+/// Checks a call before it runs: a known tool, arguments of a sane size that are JSON and match the
+/// tool's JSON Schema. An answer passes; of failed replies `reply` speaks.
+pub(super) struct Schema;
+
+impl Verifier for Schema {
+    fn name(&self) -> &'static str {
+        "schema"
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::PreAct
+    }
+
+    fn judge(&self, ctx: &Context<'_>) -> Option<Judgment> {
+        let checked = match ctx.item {
+            Item::Call(call) => check(call, ctx.tools),
+            Item::Answer(_) => Ok("final answer step; no tool call to validate".to_owned()),
+            Item::Malformed { .. } => return None,
+        };
+        Some(match checked {
+            Ok(reason) => self.judgment(1.0, true, reason),
+            Err((code, reason)) => Judgment {
+                code: Some(code),
+                ..self.judgment(0.0, false, reason)
+            },
+        })
+    }
+}
+
+fn check(call: &Call, tools: &ToolSet) -> Result<String, (Code, String)> {
+    let Some(entry) = tools.get(&call.tool) else {
+        return Err((Code::UnknownTool, tools.unknown(&call.tool)));
+    };
+    if call.args_len > MAX_ARGUMENT_BYTES {
+        let reason = format!(
+            "the arguments are {} bytes long, at most {MAX_ARGUMENT_BYTES} are taken: call again with less",
+            call.args_len
+        );
+        return Err((Code::TooLarge, reason));
+    }
+    let args = match &call.args {
+        Ok(args) => args,
+        Err((code, raw)) => return Err((*code, unreadable(*code, raw))),
+    };
+    let validator = entry.validator();
+    if validator.is_valid(args) {
+        return Ok(format!("args match {} schema", call.tool));
+    }
+    let errors: Vec<_> = validator.iter_errors(args).collect();
+    Err((Code::Schema, violations(&errors)))
+}
+
+fn unreadable(code: Code, raw: &str) -> String {
+    if code == Code::CutOff {
+        return "the output limit cut the arguments off: call again with shorter ones".to_owned();
+    }
+    let why = match serde_json::from_str::<Value>(raw) {
+        Err(e) => format!(" ({e})"),
+        Ok(_) => String::new(),
+    };
+    format!("the arguments are not valid JSON{why}: call again with one JSON object")
+}
+
+/// All of them in one line, as `POINTER: MESSAGE`; those of the arguments as a whole have no pointer.
+fn violations(errors: &[ValidationError<'_>]) -> String {
+    let mut text = String::new();
+    for error in errors.iter().take(MAX_VIOLATIONS) {
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
+        text.push_str(&excerpt(&violation(error), MAX_VIOLATION_CHARS));
+    }
+    if let Some(more @ 1..) = errors.len().checked_sub(MAX_VIOLATIONS) {
+        let _ = write!(text, "; and {more} more");
+    }
+    text
+}
+
+fn violation(error: &ValidationError<'_>) -> String {
+    let pointer = error.instance_path().as_str();
+    let message = match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            best_branch(pointer, context)
+        }
+        _ => None,
+    };
+    let message = message.unwrap_or_else(|| {
+        let value = excerpt(&error.instance().to_string(), MAX_VALUE_CHARS);
+        error.masked_with(value).to_string()
+    });
+    if pointer.is_empty() {
+        message
+    } else {
+        format!("{pointer}: {message}")
+    }
+}
+
+/// What is wrong with the alternative that is most likely meant: one of the value's own type, whose
+/// constants match, with the fewest violations.
+fn best_branch(pointer: &str, branches: &[Vec<ValidationError<'_>>]) -> Option<String> {
+    let distance = |errors: &&Vec<ValidationError<'_>>| {
+        let wrong_type = errors.iter().any(|e| {
+            matches!(e.kind(), ValidationErrorKind::Type { .. })
+                && e.instance_path().as_str() == pointer
+        });
+        let wrong_constant = errors.iter().any(|e| {
+            matches!(
+                e.kind(),
+                ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. }
+            )
+        });
+        (wrong_type, wrong_constant, errors.len())
+    };
+    let best = branches.iter().min_by_key(distance)?;
+    Some(format!(
+        "matches none of {} alternatives; the nearest says: {}",
+        branches.len(),
+        violations(best)
+    ))
+}
+
+fn excerpt(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
