@@ -1,1 +1,41 @@
 //! The statistics specification: pure functions, one file per family of estimators.
+//!
+//! The caller streams case by case: the scores of one case make a [`Case`] (or a [`Tally`]), and
+//! what a whole run says is computed from the slice of those. Nothing here draws a random number,
+//! sorts by anything but value, or keeps state: **sort cases by id (bytes) and seeds ascending
+//! first**, and the same data gives the same bits at any concurrency.
+//!
+//! Where to look:
+//! - [`proportion`]: pass rate of one case (Wilson, Clopper-Pearson, Jeffreys);
+//! - [`mean`]: mean score, mean cost, median, ratio of means;
+//! - [`strata`]: the same over a whole suite, as "new cases like these" and as "these cases";
+//! - [`pass_k`]: pass@k, pass^k, flakiness;
+//! - [`variance`]: how much of the noise is seeds and how much cases;
+//! - [`missing`]: bounds and the `incomplete` flag;
+//! - [`quantile`], [`moments`], [`round`]: what those are made of.
+//!
+//! An undefined number is `None` with a note that says why. NaN, infinities and zero-width
+//! intervals are never produced.
+
+mod cases;
+mod figure;
+mod level;
+pub mod mean;
+pub mod missing;
+pub mod moments;
+pub mod pass_k;
+pub mod proportion;
+pub mod quantile;
+pub mod round;
+pub mod strata;
+pub mod variance;
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod properties;
+
+pub use cases::{Case, Tally, Units};
+pub use figure::{Counts, Figure, Interval, Method, line, note};
+pub use level::{InvalidLevel, Level};
+pub use round::round_sig;

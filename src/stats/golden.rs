@@ -1,0 +1,276 @@
+//! The golden table, row by row (`tests/golden/stats.json`).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::moments::sd;
+use super::pass_k::{self, PassK};
+use super::{Case, Figure, Interval, Level, Tally, Units};
+use super::{line, mean, missing, proportion, quantile, strata, variance};
+
+/// Methods of comparison, planning, early stopping and bootstrap, which are not built.
+const LATER: [&str; 21] = [
+    "benjamini_hochberg",
+    "bootstrap",
+    "cases_needed",
+    "cs_beta_binomial",
+    "diff_components",
+    "fisher_exact",
+    "geo_ratio",
+    "hodges_lehmann",
+    "holm",
+    "mcnemar_exact",
+    "mde",
+    "newcombe",
+    "paired_fixed",
+    "paired_population",
+    "rng_index",
+    "rng_u64",
+    "seeds_needed",
+    "signflip",
+    "signflip_int",
+    "signflip_mc",
+    "t_two_sided_p",
+];
+
+#[derive(Deserialize)]
+struct Table {
+    tolerance: Tolerance,
+    count: usize,
+    cases: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Tolerance {
+    rel: f64,
+    abs: f64,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    method: String,
+    inputs: Inputs,
+    expected: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Inputs(Map<String, Value>);
+
+impl Inputs {
+    fn get<T: serde::de::DeserializeOwned>(&self, name: &str) -> T {
+        let value = self
+            .0
+            .get(name)
+            .unwrap_or_else(|| panic!("no input {name}"));
+        serde_json::from_value(value.clone()).unwrap_or_else(|e| panic!("input {name}: {e}"))
+    }
+
+    fn level(&self) -> Level {
+        Level::new(self.get("level")).unwrap()
+    }
+
+    /// `kn`: passes and scored sessions, all planned.
+    fn tallies(&self) -> Vec<Tally> {
+        let kn: Vec<(u64, u64)> = self.get("kn");
+        kn.into_iter()
+            .map(|(passed, scored)| Tally {
+                passed,
+                scored,
+                planned: scored,
+            })
+            .collect()
+    }
+
+    /// `kn`, or the scores in `cases`.
+    fn cases(&self) -> Vec<Case> {
+        if self.0.contains_key("kn") {
+            return self.tallies().into_iter().map(Case::from).collect();
+        }
+        let scores: Vec<Vec<f64>> = self.get("cases");
+        scores
+            .iter()
+            .map(|x| Case::new(x, x.len() as u64))
+            .collect()
+    }
+}
+
+/// What this crate says to the inputs of a row; `None` if it does not know the method.
+///
+/// Integers here are counts and must match exactly; real numbers are compared with the tolerance.
+fn answer(method: &str, inputs: &Inputs) -> Option<Value> {
+    let units = Units::default();
+    Some(match method {
+        "wilson" => rate(inputs, proportion::wilson),
+        "clopper_pearson" => rate(inputs, proportion::clopper_pearson),
+        "jeffreys" => rate(inputs, proportion::jeffreys),
+        "gen_jeffreys" => per_case(&mean::gen_jeffreys(
+            &inputs.get::<Vec<f64>>("x"),
+            inputs.level(),
+        )),
+        "overall_population" => overall(&strata::gen_jeffreys(
+            &inputs.cases(),
+            &units,
+            inputs.level(),
+        )),
+        "overall_fixed" => {
+            let cases = inputs.cases();
+            let mut answer = overall(&strata::strat_wilson(&cases, &units, inputs.level()));
+            answer["n_eff"] = json!(strata::effective_n(&cases, &units));
+            answer
+        }
+        "clustered_micro" => {
+            let micro = variance::clustered_micro(&inputs.cases(), &units, inputs.level());
+            let mut answer = overall(&micro.figure);
+            answer["se_cr0"] = json!(micro.se_cr0);
+            answer["se_cr1"] = json!(micro.se_cr1);
+            answer
+        }
+        "variance_components" => match variance::variance_components(&inputs.cases()) {
+            Some(v) => json!({
+                "msb": v.msb, "msw": v.msw, "n0": v.n0, "between": v.between,
+                "within": v.within, "icc": v.icc, "deff": v.deff,
+            }),
+            None => json!({
+                "msb": null, "msw": null, "n0": null, "between": null,
+                "within": null, "icc": null, "deff": null,
+            }),
+        },
+        "log_mean_t" => {
+            let x: Vec<f64> = inputs.get("x");
+            let mut answer = per_case(&mean::log_t(&x, inputs.level()));
+            answer["sd"] = json!(sd(&x));
+            answer
+        }
+        "median_ci" => {
+            let x: Vec<f64> = inputs.get("x");
+            let mut answer = per_case(&mean::median(&x, inputs.level()));
+            answer["rank"] = json!(mean::median_rank(x.len() as u64, inputs.level()));
+            answer
+        }
+        "ratio_of_means" => {
+            let (num, den): (Vec<f64>, Vec<f64>) = (inputs.get("num"), inputs.get("den"));
+            overall(&mean::log_t_ratio(&num, &den, inputs.level()))
+        }
+        "pass_at_k" => pass_k_of_case(inputs, PassK::AtK),
+        "pass_hat_k" => pass_k_of_case(inputs, PassK::HatK),
+        "overall_pass_k" => {
+            let kind = match inputs.get::<String>("kind").as_str() {
+                "at" => PassK::AtK,
+                "hat" => PassK::HatK,
+                other => panic!("unknown kind {other}"),
+            };
+            let (k, tallies) = (inputs.get("k"), inputs.tallies());
+            let found = pass_k::overall(kind, k, &tallies, &units, inputs.level());
+            let mut answer = overall(&found.figure);
+            answer["n_excluded"] = json!(found.n_excluded);
+            answer
+        }
+        "flip_rate" => json!({"estimate": pass_k::flakiness(inputs.get("k"), inputs.get("n"))}),
+        "missing_bounds" => {
+            let rows: Vec<(u64, u64, u64)> = inputs.get("kn_planned");
+            let case = |(passed, scored, planned)| {
+                Tally {
+                    passed,
+                    scored,
+                    planned,
+                }
+                .into()
+            };
+            let cases: Vec<Case> = rows.into_iter().map(case).collect();
+            let b = missing::bounds(&cases, &units);
+            json!({"lo": b.lo, "hi": b.hi, "missing": b.missing, "planned": b.planned})
+        }
+        "t_quantile" => json!({"value": quantile::t_quantile(inputs.get("p"), inputs.get("df"))}),
+        "beta_quantile" => {
+            let (p, a, b) = (inputs.get("p"), inputs.get("a"), inputs.get("b"));
+            json!({"value": quantile::beta_quantile(p, a, b)})
+        }
+        "normal_quantile" => json!({"value": quantile::normal_quantile(inputs.get("p"))}),
+        "format" => {
+            let limits = inputs.get::<Option<f64>>("lo").zip(inputs.get("hi"));
+            let interval = limits.map(|(lo, hi)| Interval { lo, hi });
+            let (n, name): (u64, String) = (inputs.get("n"), inputs.get("name"));
+            json!({"value": line(inputs.get("est"), interval, (n, n), &name, inputs.level())})
+        }
+        _ => return None,
+    })
+}
+
+fn rate(inputs: &Inputs, interval: fn(u64, u64, Level) -> Figure) -> Value {
+    per_case(&interval(inputs.get("k"), inputs.get("n"), inputs.level()))
+}
+
+fn pass_k_of_case(inputs: &Inputs, kind: PassK) -> Value {
+    let (k, n, c) = (inputs.get("k"), inputs.get("n"), inputs.get("c"));
+    per_case(&pass_k::pass_k(kind, k, n, c, inputs.level()))
+}
+
+fn per_case(f: &Figure) -> Value {
+    json!({"estimate": f.estimate, "lo": f.lo, "hi": f.hi, "n": f.n})
+}
+
+fn overall(f: &Figure) -> Value {
+    json!({
+        "estimate": f.estimate, "lo": f.lo, "hi": f.hi,
+        "n_cases": f.n_cases, "n_sessions": f.n,
+    })
+}
+
+/// Real numbers within rel or abs; nulls, counts and strings exactly.
+fn agree(got: &Value, want: &Value, tolerance: &Tolerance) -> bool {
+    match (got, want) {
+        (Value::Number(got), Value::Number(want)) if got.is_f64() => {
+            let (got, want) = (got.as_f64().unwrap(), want.as_f64().unwrap());
+            let off = (got - want).abs();
+            off <= tolerance.abs || off <= tolerance.rel * want.abs()
+        }
+        _ => got == want,
+    }
+}
+
+#[test]
+fn golden_stats() {
+    let elsewhere = std::env::var_os("FARM_GOLDEN").map(PathBuf::from);
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let path = elsewhere.clone().unwrap_or(here).join("stats.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let table: Table = serde_json::from_str(&text).unwrap();
+    assert_eq!(table.cases.len(), table.count, "rows in the table");
+
+    let (mut ran, mut skipped, mut wrong) = (BTreeMap::new(), 0, Vec::new());
+    for row in &table.cases {
+        if LATER.contains(&row.method.as_str()) {
+            skipped += 1;
+            continue;
+        }
+        let Some(got) = answer(&row.method, &row.inputs) else {
+            panic!("{}: unknown method {}", row.id, row.method);
+        };
+        assert!(!row.expected.is_empty(), "{}: nothing to compare", row.id);
+        for (name, want) in &row.expected {
+            let got = got
+                .get(name)
+                .unwrap_or_else(|| panic!("{}: no {name} in answer", row.id));
+            if !agree(got, want, &table.tolerance) {
+                wrong.push(format!("{} {name}: got {got}, want {want}", row.id));
+            }
+        }
+        *ran.entry(row.method.as_str()).or_insert(0) += 1;
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} values differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    let rows: usize = ran.values().sum();
+    assert_eq!(rows + skipped, table.count);
+    assert!(rows > 0, "no row ran");
+    if elsewhere.is_none() {
+        assert_eq!((ran.len(), rows, skipped), (20, 142, 94));
+    }
+}
