@@ -1,0 +1,258 @@
+//! From arguments, config and files to a plan that can be run, with every problem on the way.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use serde_json::json;
+
+use super::args::InputArgs;
+use crate::{
+    config::{self, CaseRules, ConfigFile, Known, ModelKind, Resolved, Selection, Sources},
+    domain::{Case, CaseId, Script},
+    error::{Context, Error, Problem, Result},
+    model::{self, Model, Scripted, Scripts},
+    run::{Plan, PlannedCase, Variant},
+    score::{self, SealedSuite},
+    tool::{self, BuiltinOptions, Registry},
+    verify::{self, Verifiers},
+};
+
+/// Where sealed halves are looked for when nothing names them.
+const SEALED_FOLDER: &str = "configs/sealed";
+
+/// All that a run needs before it begins.
+pub struct Ready {
+    /// What is run.
+    pub plan: Plan,
+    /// Who knows the answers; none with `--unscored`.
+    pub sealed: Option<SealedSuite>,
+    /// The config.
+    pub config: Resolved,
+    /// SHA-256 over everything that gives the run its meaning.
+    pub digest: String,
+    /// Digests of the inputs, by name.
+    pub inputs: BTreeMap<String, String>,
+}
+
+/// The inputs as read, with all that is wrong with them.
+pub struct Inputs {
+    /// The config.
+    pub config: Resolved,
+    /// All cases of the file.
+    pub cases: Vec<Case>,
+    /// All scripts, by the file that they stand in.
+    pub scripts: BTreeMap<PathBuf, Vec<Script>>,
+    /// The sealed halves of all cases.
+    pub sealed: Option<SealedSuite>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads config, cases, scripts and sealed halves.
+///
+/// # Errors
+/// When the config is wrong: without it nothing else can be judged.
+pub fn read(args: &InputArgs) -> Result<Inputs> {
+    let config = resolve(args)?;
+    let sealed_file = (!config.run.unscored).then(|| sealed_file(args, &config));
+    let rules = CaseRules { tools: &tool::BUILTIN, sealed: sealed_file.as_deref() };
+    let lines = config::load_cases(&args.cases, rules);
+    let mut problems = lines.problems;
+    let cases: Vec<Case> = lines.values.into_iter().map(|(_, case)| case).collect();
+    let mut scripts = BTreeMap::new();
+    for variant in &config.variants {
+        let ModelKind::Scripted { scripts: Some(file), .. } = &variant.model.kind else { continue };
+        if !scripts.contains_key(&file.file.path) {
+            let lines = config::load_scripts(&file.file.path);
+            problems.extend(lines.problems);
+            scripts.insert(file.file.path.clone(), lines.values.into_iter().map(|(_, script)| script).collect());
+        }
+    }
+    // Cases that could not be read have no id to join: their sealed halves would look left over.
+    let sealed = match sealed_file {
+        Some(file) if problems.iter().all(|p| p.file != args.cases.display().to_string()) => {
+            let ids: Vec<CaseId> = cases.iter().map(|case| case.id.clone()).collect();
+            score::load(&file, &ids).map_err(|more| problems.extend(more)).ok()
+        }
+        _ => None,
+    };
+    Ok(Inputs { config, cases, scripts, sealed, problems })
+}
+
+/// Reads everything, selects, and puts the plan together.
+///
+/// # Errors
+/// Everything that is wrong, at once.
+pub fn prepare(args: &InputArgs) -> Result<Ready> {
+    let inputs = read(args)?;
+    if !inputs.problems.is_empty() {
+        return Err(Error::problems(inputs.problems));
+    }
+    plan(args, inputs)
+}
+
+/// Selects cases and puts the plan together.
+///
+/// # Errors
+/// When nothing is selected, or a scripted model has no script for a session.
+pub fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
+    let Inputs { config, cases, scripts, sealed, .. } = inputs;
+    let selection = Selection { globs: &args.case, tags: &args.tag, limit: args.limit };
+    let cases = config::select(cases, selection)?;
+    let digests = digests(args, &config, &cases, sealed.as_ref())?;
+    let registry = registry(&config)?;
+    let variants = variants(&config, &cases, scripts)?;
+    let folder = args.cases.parent().unwrap_or(Path::new(""));
+    let cases = cases
+        .into_iter()
+        .map(|mut case| {
+            case.script = None;
+            PlannedCase { files: case.files.as_ref().map(|files| folder.join(files)), case }
+        })
+        .collect();
+    let seeds = config.run.seeds.range();
+    let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &registry)?;
+    let digest = config::digest(&json!({ "config": config.meaning(), "inputs": digests }))?;
+    Ok(Ready { plan, sealed, config, digest, inputs: digests })
+}
+
+fn resolve(args: &InputArgs) -> Result<Resolved> {
+    let env: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let mut flags: Vec<(&str, toml::Value)> = Vec::new();
+    if let Some(seeds) = &args.seeds {
+        flags.push(("run.seeds", toml::Value::String(seeds.clone())));
+    }
+    if let Some(seed) = args.run_seed {
+        let seed = i64::try_from(seed).input(|| "--run-seed is larger than 2^63 - 1".to_owned())?;
+        flags.push(("run.run_seed", seed.into()));
+    }
+    if let Some(concurrency) = args.concurrency {
+        let concurrency = i64::try_from(concurrency).input(|| "--concurrency is too large".to_owned())?;
+        flags.push(("run.concurrency", concurrency.into()));
+    }
+    if args.unscored {
+        flags.push(("run.unscored", true.into()));
+    }
+    let default = Path::new(config::DEFAULT_FILE);
+    config::resolve(&Sources {
+        file: args.config.as_deref().map_or(ConfigFile::IfPresent(default), ConfigFile::Named),
+        env: &env,
+        flags: &flags,
+        models: &args.models,
+        known: Known { tools: &tool::BUILTIN, verifiers: &verify::NAMES },
+    })
+}
+
+/// `--sealed`, the config's, or the one named like the case file.
+fn sealed_file(args: &InputArgs, config: &Resolved) -> PathBuf {
+    let named = args.sealed.clone().or_else(|| config.run.sealed.as_ref().map(|s| s.path.clone()));
+    named.unwrap_or_else(|| {
+        let stem = args.cases.file_stem().unwrap_or_default();
+        Path::new(SEALED_FOLDER).join(stem).with_extension("jsonl")
+    })
+}
+
+/// What the digest of a run takes from its inputs.
+fn digests(
+    args: &InputArgs,
+    config: &Resolved,
+    cases: &[Case],
+    sealed: Option<&SealedSuite>,
+) -> Result<BTreeMap<String, String>> {
+    let folder = args.cases.parent().unwrap_or(Path::new(""));
+    let mut digests = BTreeMap::from([("cases".to_owned(), config::digest(&json!(cases))?)]);
+    let mut folders: Vec<&str> = cases.iter().filter_map(|case| case.files.as_deref()).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    for files in folders {
+        let digest = config::files_digest(&folder.join(files)).input(|| format!("the files of {files} cannot be read"))?;
+        digests.insert(format!("files {files}"), digest);
+    }
+    if let Some(sealed) = sealed {
+        digests.insert("sealed".to_owned(), sealed.digest().to_owned());
+    }
+    for variant in &config.variants {
+        digests.insert(format!("prompt {}", variant.name), variant.prompt.sha256.clone());
+    }
+    Ok(digests)
+}
+
+fn registry(config: &Resolved) -> Result<Registry> {
+    let pages = config.tools.web_fetch_pages.as_ref().map(|pages| {
+        let path = &pages.folder.path;
+        Dir::open_ambient_dir(path, ambient_authority())
+            .map(Arc::new)
+            .input(|| format!("the folder of canned pages, {}, cannot be opened", path.display()))
+    });
+    let options = BuiltinOptions {
+        file_read_max_bytes: config.tools.file_read_max_bytes,
+        pages: pages.transpose()?,
+    };
+    tool::builtin(&options).internal(|| "the built-in tools cannot be registered".to_owned())
+}
+
+fn variants(
+    config: &Resolved,
+    cases: &[Case],
+    scripts: BTreeMap<PathBuf, Vec<Script>>,
+) -> Result<Vec<Variant>> {
+    let verifiers = Verifiers::new(config.session.verifiers.iter().map(String::as_str))
+        .input(|| "session.verifiers".to_owned())?;
+    let variants = config.variants.iter().map(|variant| {
+        let options = model::Options { tool_mode: variant.model.tool_mode, text_calls: variant.model.text_calls };
+        let ModelKind::Scripted { scripts: file, latency } = &variant.model.kind else {
+            return Err(Error::internal("this kind of model is not built in"));
+        };
+        let of_file = file.as_ref().and_then(|f| scripts.get(&f.file.path)).cloned().unwrap_or_default();
+        let name = variant.model.name.as_str();
+        let scripts = Scripts::new(of_file, cases).input(|| format!("model {name}"))?;
+        check_scripts(name, file.as_ref().map(|f| f.file.path.as_path()), &scripts, config, cases)?;
+        let model: Arc<dyn Model> = Arc::new(Scripted::new(name, scripts, options, *latency));
+        Ok(Variant {
+            name: variant.name.clone(),
+            model,
+            endpoint: "scripted".to_owned(),
+            prompt: variant.prompt.text.clone(),
+            tools: variant.tools.clone(),
+            limits: variant.limits.clone(),
+            verifiers: verifiers.clone(),
+            parameters: variant.parameters.clone(),
+            tool_mode: variant.model.tool_mode,
+            send_reasoning: config.session.send_reasoning,
+        })
+    });
+    variants.collect()
+}
+
+/// A session without a script would fail at its first turn: better to say so before anything runs.
+fn check_scripts(
+    model: &str,
+    file: Option<&Path>,
+    scripts: &Scripts,
+    config: &Resolved,
+    cases: &[Case],
+) -> Result<()> {
+    let seeds = config.run.seeds.range();
+    let without: Vec<&str> = cases
+        .iter()
+        .filter(|case| seeds.clone().any(|seed| !scripts.has(&case.id, seed)))
+        .map(|case| case.id.as_str())
+        .collect();
+    if without.is_empty() {
+        return Ok(());
+    }
+    let some = without.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    let more = without.len().saturating_sub(5);
+    let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let hint = match file {
+        Some(file) => format!("add lines {{\"case\":ID,\"script\":[…]}} to {}", file.display()),
+        None => format!("give the cases a `script`, or name a file: `scripts` in [models.{model}]"),
+    };
+    Err(Error::input(format!("model {model} has no script for {some}{and_more}")).hint(hint))
+}
