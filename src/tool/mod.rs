@@ -1,1 +1,3 @@
 //! Tools an agent may call.
+
+pub mod calculator;
