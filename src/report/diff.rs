@@ -1,0 +1,138 @@
+//! `farm trace diff`: two traces, compared without what may differ between two equal runs.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+use crate::domain::trace::FREE_FIELDS;
+
+/// Texts longer than this are shown as a diff of their lines.
+const SHORT: usize = 60;
+
+/// One place where two traces differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The record, such as `step 3`, counted from 0 as in the trace.
+    pub record: String,
+    /// The field, such as `judgments.0.reason`; empty for a whole record.
+    pub path: String,
+    /// Its value in the first trace; none when it is missing there.
+    pub a: Option<Value>,
+    /// Its value in the second.
+    pub b: Option<Value>,
+}
+
+/// Compares the records of one session; [`FREE_FIELDS`] may differ.
+#[must_use]
+pub fn compare(a: &[Value], b: &[Value]) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    for at in 0..a.len().max(b.len()) {
+        let (a, b) = (a.get(at), b.get(at));
+        let record = a.or(b).map_or_else(String::new, name);
+        let before = differences.len();
+        compare_values(a, b, "", &mut differences);
+        differences[before..].iter_mut().for_each(|d| d.record.clone_from(&record));
+    }
+    differences
+}
+
+fn name(record: &Value) -> String {
+    let kind = record["type"].as_str().unwrap_or("record");
+    record["step"].as_u64().map_or_else(|| kind.to_owned(), |step| format!("{kind} {step}"))
+}
+
+fn compare_values(a: Option<&Value>, b: Option<&Value>, path: &str, differences: &mut Vec<Difference>) {
+    if a == b || FREE_FIELDS.contains(&path) {
+        return;
+    }
+    let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match (a, b) {
+        (Some(Value::Object(x)), Some(Value::Object(y))) => {
+            for key in x.keys().chain(y.keys().filter(|key| !x.contains_key(*key))) {
+                compare_values(x.get(key), y.get(key), &at(key), differences);
+            }
+        }
+        (Some(Value::Array(x)), Some(Value::Array(y))) => {
+            for i in 0..x.len().max(y.len()) {
+                compare_values(x.get(i), y.get(i), &at(&i.to_string()), differences);
+            }
+        }
+        _ => differences.push(Difference {
+            record: String::new(),
+            path: path.to_owned(),
+            a: a.cloned(),
+            b: b.cloned(),
+        }),
+    }
+}
+
+/// The differences of one session as text, the first `limit` of them.
+#[must_use]
+pub fn render(session: &str, differences: &[Difference], limit: usize) -> String {
+    let mut text = format!("{session}\n");
+    for difference in differences.iter().take(limit) {
+        let Difference { record, path, a, b } = difference;
+        let place = if path.is_empty() { record.clone() } else { format!("{record}  {path}") };
+        match (a, b) {
+            (Some(Value::String(a)), Some(Value::String(b))) if a.len().max(b.len()) > SHORT => {
+                drop(writeln!(text, "  {place}"));
+                lines(&mut text, a, b);
+            }
+            _ => drop(writeln!(text, "  {place}: {} → {}", short(a.as_ref()), short(b.as_ref()))),
+        }
+    }
+    if let Some(more) = differences.len().checked_sub(limit).filter(|more| *more > 0) {
+        drop(writeln!(text, "  and {more} more"));
+    }
+    text
+}
+
+fn lines(text: &mut String, a: &str, b: &str) {
+    for change in TextDiff::from_lines(a, b).iter_all_changes() {
+        let sign = match change.tag() {
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+            ChangeTag::Equal => ' ',
+        };
+        drop(writeln!(text, "    {sign} {}", change.value().trim_end_matches('\n')));
+    }
+}
+
+fn short(value: Option<&Value>) -> String {
+    let Some(value) = value else { return "(missing)".to_owned() };
+    let text = value.to_string();
+    match text.char_indices().nth(2 * SHORT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn free_fields_may_differ_and_others_not() {
+        let a = json!({"type":"step","step":2,"ts":1.0,"reply":{"id":"x","n":1},"judgments":[{"ts":1}]});
+        let mut b = a.clone();
+        b["ts"] = json!(2.0);
+        b["reply"]["id"] = json!("y");
+        assert_eq!(compare(&[a.clone()], &[b.clone()]), []);
+        b["reply"]["n"] = json!(2);
+        b["judgments"][0]["ts"] = json!(2);
+        let places: Vec<String> =
+            compare(&[a], &[b]).into_iter().map(|d| format!("{} {}", d.record, d.path)).collect();
+        assert_eq!(places, ["step 2 reply.n", "step 2 judgments.0.ts"]);
+    }
+
+    #[test]
+    fn a_missing_record_is_a_difference() {
+        let a = json!({"type":"run_end","status":"completed"});
+        let found = compare(std::slice::from_ref(&a), &[]);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].record.as_str(), &found[0].b), ("run_end", &None));
+    }
+}
