@@ -1,5 +1,6 @@
 //! farm: runs an agent many times, in parallel, and says how good it is.
 
+pub mod config;
 pub mod domain;
 pub mod error;
 #[cfg(test)]

@@ -1,0 +1,230 @@
+//! Every key of the config, once: its path, what it takes, its default, what depends on it.
+
+use super::kinds::{Kind, did_you_mean};
+
+/// Whether a key changes what a run means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// It changes what sessions do or how they are judged: it is in the run digest.
+    Meaning,
+    /// It changes when sessions run, or how their results are read and shown: it may differ on
+    /// resume. The readings of `[suite]` are here: they ask for no session again.
+    Operation,
+}
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// Names joined by dots; `*` stands for any one name.
+    pub path: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What depends on it.
+    pub class: Class,
+    /// Its default, as TOML; none: not set.
+    pub default: Option<&'static str>,
+    /// The option of the command line that sets it.
+    pub flag: Option<&'static str>,
+    /// One line.
+    pub doc: &'static str,
+}
+
+const ANY: i64 = i64::MAX;
+const U32: i64 = u32::MAX as i64;
+
+const fn key(path: &'static str, kind: Kind, class: Class, doc: &'static str) -> Key {
+    Key {
+        path,
+        kind,
+        class,
+        default: None,
+        flag: None,
+        doc,
+    }
+}
+
+impl Key {
+    const fn default(mut self, toml: &'static str) -> Self {
+        self.default = Some(toml);
+        self
+    }
+
+    const fn flag(mut self, flag: &'static str) -> Self {
+        self.flag = Some(flag);
+        self
+    }
+
+    /// The names of the path.
+    pub fn parts(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.path.split('.')
+    }
+
+    /// The environment variable that sets it: scalar keys outside `[models]` and `[variants]`.
+    #[must_use]
+    pub fn env(&self) -> Option<String> {
+        (self.kind.is_scalar() && !self.path.contains('*'))
+            .then(|| format!("FARM_{}", self.path.replace('.', "_").to_uppercase()))
+    }
+
+    /// How many names its table's header has: `[run]` has one, `[models.NAME]` two.
+    pub(super) fn header_len(&self) -> usize {
+        match self.parts().next() {
+            Some("tools" | "models" | "variants") => 2,
+            _ => 1,
+        }
+    }
+}
+
+use Class::{Meaning, Operation};
+use Kind::{Amount, Choice, Count, Json, Names, Path, Seeds, Share, Switch, Text};
+
+const STEPS: Kind = Count { min: 1, max: U32 };
+const TOKENS: Kind = Count { min: 1, max: ANY };
+
+/// All keys, in the order in which a resolved config is written.
+#[rustfmt::skip]
+pub const KEYS: &[Key] = &[
+    key("suite.cases", Choice(&["fixed", "sample"]), Operation,
+        "which reading of a pass rate comes first: these cases, or cases like these").default("\"fixed\""),
+    key("suite.level", Share, Operation, "confidence level of all intervals").default("0.95"),
+
+    key("run.seeds", Seeds, Operation, "how many seeds, or \"A..B\" half open").default("1").flag("--seeds"),
+    key("run.run_seed", Count { min: 0, max: ANY }, Meaning, "the number that all randomness derives from").default("0").flag("--run-seed"),
+    key("run.concurrency", Count { min: 1, max: U32 }, Operation, "sessions in flight per endpoint").default("64").flag("--concurrency"),
+    key("run.max_cost_usd", Amount, Operation, "money cap of the run, in US dollars").flag("--max-cost"),
+    key("run.sealed", Path, Operation, "the sealed halves; what they say enters the digest, not where they are").flag("--sealed"),
+    key("run.unscored", Switch, Operation, "run without a scorer").default("false").flag("--unscored"),
+
+    key("session.prompt", Path, Meaning, "file with the system prompt; not set: the built-in one"),
+    key("session.tools", Names, Meaning, "what the agent may call").default(r#"["calculator", "file_read", "web_fetch"]"#),
+    key("session.verifiers", Names, Meaning, "what judges each step").default(r#"["schema", "budget"]"#),
+    key("session.send_reasoning", Switch, Meaning, "send reasoning text back to the model").default("false"),
+    key("session.max_steps", STEPS, Meaning, "tool calls and answers, blocked and failed ones too").default("8"),
+    key("session.max_tokens", TOKENS, Meaning, "tokens in and out together"),
+    key("session.max_cost_usd", Amount, Meaning, "US dollars"),
+    key("session.max_seconds", Amount, Meaning, "working seconds"),
+
+    key("tools.file_read.max_bytes", Count { min: 1, max: ANY }, Meaning, "the longest file that is read").default("65536"),
+    key("tools.web_fetch.pages", Path, Meaning, "folder of the pages that can be fetched"),
+
+    key("models.*.kind", Choice(&["scripted"]), Meaning, "what answers"),
+    key("models.*.scripts", Path, Meaning, "file of scripts; not set: those of the cases"),
+    key("models.*.latency_ms", Count { min: 0, max: U32 }, Operation, "how long a scripted reply takes").default("0"),
+    key("models.*.tool_mode", Choice(&["native", "json"]), Meaning, "provider tool calls, or one JSON object").default("\"native\""),
+    key("models.*.text_calls", Switch, Meaning, "whether calls written into the text count").default("false"),
+    key("models.*.parameters", Json, Meaning, "sent with each request, such as temperature").default("{}"),
+
+    key("variants.*.model", Text, Meaning, "a name of [models]"),
+    key("variants.*.prompt", Path, Meaning, "in place of session.prompt"),
+    key("variants.*.tools", Names, Meaning, "in place of session.tools"),
+    key("variants.*.limits.max_steps", STEPS, Meaning, "in place of session.max_steps"),
+    key("variants.*.limits.max_tokens", TOKENS, Meaning, "in place of session.max_tokens"),
+    key("variants.*.limits.max_cost_usd", Amount, Meaning, "in place of session.max_cost_usd"),
+    key("variants.*.limits.max_seconds", Amount, Meaning, "in place of session.max_seconds"),
+    key("variants.*.parameters", Json, Meaning, "over those of the model, one by one"),
+];
+
+/// What a path leads to.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// A key.
+    Key(&'static Key),
+    /// A table that holds keys.
+    Table,
+    /// Nothing, and what may have been meant.
+    Unknown(Option<String>),
+}
+
+/// Looks a path up.
+pub(super) fn find(path: &[String]) -> Found {
+    match below(path).next() {
+        Some(key) if key.parts().count() == path.len() => Found::Key(key),
+        Some(_) => Found::Table,
+        None => Found::Unknown(
+            path.split_last()
+                .and_then(|(name, parent)| meant(name, parent)),
+        ),
+    }
+}
+
+/// The keys whose path begins with `prefix`.
+fn below(prefix: &[String]) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(|key| {
+        let mut parts = key.parts();
+        prefix
+            .iter()
+            .all(|name| parts.next().is_some_and(|p| p == "*" || p == name))
+    })
+}
+
+/// The same name in another table, one below if there is one, or the nearest name in this one.
+fn meant(name: &str, parent: &[String]) -> Option<String> {
+    let elsewhere = below(parent)
+        .chain(KEYS)
+        .find(|key| key.parts().last() == Some(name))
+        .map(|key| format!("did you mean `{}`?", key.path.replace('*', "NAME")));
+    elsewhere.or_else(|| {
+        let here: Vec<&str> = below(parent)
+            .filter_map(|key| key.parts().nth(parent.len()))
+            .collect();
+        did_you_mean(name, &here)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_unique_and_their_defaults_fit() {
+        for (i, key) in KEYS.iter().enumerate() {
+            assert!(KEYS[..i].iter().all(|k| k.path != key.path), "{}", key.path);
+            if let Some(default) = key.default {
+                let value: toml::Value = default.parse().unwrap();
+                assert_eq!(key.kind.check(&value), Ok(()), "{}", key.path);
+            }
+        }
+    }
+
+    #[test]
+    fn paths_lead_to_keys() {
+        let find = |path: &str| {
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+            match find(&path) {
+                Found::Key(key) => key.path.to_owned(),
+                Found::Table => "table".to_owned(),
+                Found::Unknown(meant) => meant.unwrap_or_default(),
+            }
+        };
+        let table = [
+            ("run", "table"),
+            ("models.any", "table"),
+            ("models.any.kind", "models.*.kind"),
+            ("variants.v.limits", "table"),
+            ("run.seed", "did you mean `seeds`?"),
+            ("ruin", "did you mean `run`?"),
+            ("concurrency", "did you mean `run.concurrency`?"),
+            (
+                "variants.v.max_steps",
+                "did you mean `variants.NAME.limits.max_steps`?",
+            ),
+            ("models.any.kind.x", ""),
+            ("run.zzz", ""),
+        ];
+        for (path, want) in table {
+            assert_eq!(find(path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn environment_names() {
+        let names: Vec<String> = KEYS.iter().filter_map(Key::env).collect();
+        assert!(names.contains(&"FARM_RUN_CONCURRENCY".to_owned()));
+        assert!(names.contains(&"FARM_TOOLS_FILE_READ_MAX_BYTES".to_owned()));
+        assert!(
+            !names
+                .iter()
+                .any(|n| n.contains("MODELS") || n == "FARM_SESSION_TOOLS")
+        );
+    }
+}

@@ -1,0 +1,318 @@
+//! What values a key takes.
+
+use toml::Value;
+
+use super::SeedRange;
+use crate::error::nearest;
+
+/// The kind of value that a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Switch,
+    /// A whole number of at least `min` and at most `max`.
+    Count {
+        /// The smallest.
+        min: i64,
+        /// The largest.
+        max: i64,
+    },
+    /// A positive, finite number.
+    Amount,
+    /// A number between 0 and 1, both excluded.
+    Share,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A text, not empty.
+    Text,
+    /// A path, relative to the folder of the file that it is written in.
+    Path,
+    /// Names, none twice.
+    Names,
+    /// How many seeds, or `"A..B"`.
+    Seeds,
+    /// A table of values that JSON can hold, sent on as it is.
+    Json,
+}
+
+/// Why a value does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Misfit {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl From<String> for Misfit {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            hint: None,
+        }
+    }
+}
+
+impl Kind {
+    /// Whether a value of this kind can be written in an environment variable.
+    pub(super) fn is_scalar(self) -> bool {
+        !matches!(self, Self::Names | Self::Json)
+    }
+
+    pub(super) fn check(self, value: &Value) -> Result<(), Misfit> {
+        match (self, value) {
+            (Self::Switch, Value::Boolean(_)) => Ok(()),
+            (Self::Count { min, max }, Value::Integer(n)) => {
+                if *n < min {
+                    Err(format!("must be at least {min}, is {n}").into())
+                } else if *n > max {
+                    Err(format!("must be at most {max}, is {n}").into())
+                } else {
+                    Ok(())
+                }
+            }
+            (Self::Amount, Value::Integer(_) | Value::Float(_)) => match number(value) {
+                Some(n) if n.is_finite() && n > 0.0 => Ok(()),
+                _ => Err(Misfit {
+                    message: format!("must be a positive, finite number, is {value}"),
+                    hint: Some("leave the key out to set no limit".to_owned()),
+                }),
+            },
+            (Self::Share, Value::Integer(_) | Value::Float(_)) => match number(value) {
+                Some(n) if n > 0.0 && n < 1.0 => Ok(()),
+                _ => Err(format!("must lie between 0 and 1, both excluded, is {value}").into()),
+            },
+            (Self::Choice(words), Value::String(word)) => {
+                if words.contains(&word.as_str()) {
+                    return Ok(());
+                }
+                Err(Misfit {
+                    message: format!("{word:?} is not known here, only {}", words.join(", ")),
+                    hint: did_you_mean(word, words),
+                })
+            }
+            (Self::Text | Self::Path, Value::String(text)) if text.is_empty() => {
+                Err("is empty".to_owned().into())
+            }
+            (Self::Text | Self::Path, Value::String(_)) => Ok(()),
+            (Self::Names, Value::Array(items)) => names_are_unique(items),
+            (Self::Seeds, Value::Integer(n)) => seeds(&n.to_string()),
+            (Self::Seeds, Value::String(text)) => seeds(text),
+            (Self::Json, Value::Table(table)) => table
+                .iter()
+                .try_for_each(|(key, value)| {
+                    json(value).map(drop).map_err(|e| format!("{key}: {e}"))
+                })
+                .map_err(Misfit::from),
+            _ => Err(format!("must be {}, is {}", self.words(), type_name(value)).into()),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Switch => "true or false",
+            Self::Count { .. } => "a whole number",
+            Self::Amount | Self::Share => "a number",
+            Self::Choice(_) | Self::Text => "a text in quotes",
+            Self::Path => "a path in quotes",
+            Self::Names => "a list of names",
+            Self::Seeds => "a number of seeds, or a range in quotes such as \"3..5\"",
+            Self::Json => "a table",
+        }
+    }
+}
+
+/// The hint that offers the nearest known word.
+pub(super) fn did_you_mean(word: &str, known: &[&str]) -> Option<String> {
+    nearest(word, known.iter().copied()).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// What is wrong with a list of names of which only `known` ones exist.
+pub(super) fn check_names<'a>(
+    what: &str,
+    names: impl IntoIterator<Item = &'a String>,
+    known: &[&str],
+) -> Vec<Misfit> {
+    names
+        .into_iter()
+        .filter(|name| !known.contains(&name.as_str()))
+        .map(|name| Misfit {
+            message: format!("unknown {what} `{name}`; known are {}", known.join(", ")),
+            hint: did_you_mean(name, known),
+        })
+        .collect()
+}
+
+fn seeds(text: &str) -> Result<(), Misfit> {
+    text.parse::<SeedRange>()
+        .map(drop)
+        .map_err(|e| e.to_string().into())
+}
+
+fn names_are_unique(items: &[Value]) -> Result<(), Misfit> {
+    for (i, item) in items.iter().enumerate() {
+        let Some(name) = item.as_str() else {
+            return Err(format!("must be a list of names, holds {}", type_name(item)).into());
+        };
+        if items.iter().take(i).any(|earlier| earlier == item) {
+            return Err(format!("names `{name}` twice").into());
+        }
+    }
+    Ok(())
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53")]
+        Value::Integer(n) => Some(*n as f64),
+        Value::Float(n) => Some(*n),
+        _ => None,
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a text",
+        Value::Integer(_) => "a whole number",
+        Value::Float(_) => "a number with a point",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date or time",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    }
+}
+
+/// A TOML value as JSON; dates, `nan` and `inf` have no JSON.
+pub(super) fn json(value: &Value) -> Result<serde_json::Value, String> {
+    Ok(match value {
+        Value::String(s) => s.as_str().into(),
+        Value::Integer(n) => (*n).into(),
+        Value::Float(n) => serde_json::Number::from_f64(*n)
+            .ok_or_else(|| format!("{value} cannot be written as JSON"))?
+            .into(),
+        Value::Boolean(b) => (*b).into(),
+        Value::Datetime(d) => {
+            return Err(format!("write the date {d} in quotes: JSON has no dates"));
+        }
+        Value::Array(items) => items.iter().map(json).collect::<Result<_, _>>()?,
+        Value::Table(table) => serde_json::Value::Object(json_table(table)?),
+    })
+}
+
+/// A TOML table as a JSON object.
+pub(super) fn json_table(
+    table: &toml::Table,
+) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    table
+        .iter()
+        .map(|(key, value)| Ok((key.clone(), json(value)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_fit_or_say_why() {
+        let count = Kind::Count { min: 1, max: 9 };
+        let choice = Kind::Choice(&["fixed", "sample"]);
+        let table = [
+            (Kind::Switch, "true", ""),
+            (
+                Kind::Switch,
+                "1",
+                "must be true or false, is a whole number",
+            ),
+            (count, "9", ""),
+            (count, "0", "must be at least 1, is 0"),
+            (count, "10", "must be at most 9, is 10"),
+            (
+                count,
+                "1.5",
+                "must be a whole number, is a number with a point",
+            ),
+            (Kind::Amount, "1", ""),
+            (Kind::Amount, "0.5", ""),
+            (Kind::Amount, "0", "must be a positive, finite number, is 0"),
+            (
+                Kind::Amount,
+                "-1.5",
+                "must be a positive, finite number, is -1.5",
+            ),
+            (
+                Kind::Amount,
+                "inf",
+                "must be a positive, finite number, is inf",
+            ),
+            (
+                Kind::Amount,
+                "nan",
+                "must be a positive, finite number, is nan",
+            ),
+            (Kind::Share, "0.95", ""),
+            (
+                Kind::Share,
+                "1",
+                "must lie between 0 and 1, both excluded, is 1",
+            ),
+            (
+                Kind::Share,
+                "0.0",
+                "must lie between 0 and 1, both excluded, is 0.0",
+            ),
+            (
+                Kind::Share,
+                "nan",
+                "must lie between 0 and 1, both excluded, is nan",
+            ),
+            (choice, "'sample'", ""),
+            (
+                choice,
+                "'sampel'",
+                "\"sampel\" is not known here, only fixed, sample",
+            ),
+            (choice, "[]", "must be a text in quotes, is a list"),
+            (Kind::Path, "'a'", ""),
+            (Kind::Path, "''", "is empty"),
+            (
+                Kind::Text,
+                "1979-05-27",
+                "must be a text in quotes, is a date or time",
+            ),
+            (Kind::Names, "['a', 'b']", ""),
+            (Kind::Names, "[]", ""),
+            (Kind::Names, "['a', 'a']", "names `a` twice"),
+            (
+                Kind::Names,
+                "['a', 1]",
+                "must be a list of names, holds a whole number",
+            ),
+            (Kind::Seeds, "12", ""),
+            (Kind::Seeds, "'3..5'", ""),
+            (Kind::Seeds, "'5..3'", "the seeds 5..3 are empty"),
+            (Kind::Seeds, "0", "0 seeds are none"),
+            (Kind::Json, "{ a = [1, { b = 'x' }] }", ""),
+            (
+                Kind::Json,
+                "{ a = [nan] }",
+                "a: nan cannot be written as JSON",
+            ),
+            (
+                Kind::Json,
+                "{ a = 1979-05-27 }",
+                "a: write the date 1979-05-27 in quotes",
+            ),
+        ];
+        for (kind, text, wrong) in table {
+            let value: Value = text.parse().unwrap();
+            match kind.check(&value) {
+                Ok(()) => assert_eq!(wrong, "", "{kind:?} {text}"),
+                Err(e) => assert!(
+                    !wrong.is_empty() && e.message.starts_with(wrong),
+                    "{kind:?} {text}: {e:?}"
+                ),
+            }
+        }
+    }
+}

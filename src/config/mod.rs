@@ -1,0 +1,121 @@
+//! What a run is to do: defaults < config file < `FARM_*` < command line, resolved and checked.
+//!
+//! [`KEYS`] names every key once. [`resolve`] lays the layers over one another and gives a
+//! [`Resolved`], in which each value knows where it came from. [`load_cases`], [`load_scripts`]
+//! and [`select()`] read the other files that people write. Nothing here reads the environment:
+//! the caller hands it in.
+
+mod cases;
+mod digest;
+mod file;
+mod files;
+mod keys;
+mod kinds;
+mod layers;
+mod resolved;
+mod scripts;
+mod seeds;
+mod select;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod variants;
+mod write;
+
+use std::path::Path;
+
+pub use cases::{CaseRules, load_cases};
+pub use digest::{digest, sha256_hex};
+pub use files::{FilesError, files_digest};
+pub use keys::{Class, KEYS, Key};
+pub use kinds::Kind;
+pub use resolved::{Pages, Reading, Resolved, Run, Session, Suite, Tools};
+pub use scripts::load_scripts;
+pub use seeds::{SeedError, SeedRange};
+pub use select::{Selection, select};
+pub use settings::{Located, Origin};
+pub use variants::{
+    DEFAULT_PROMPT, Known, ModelConfig, ModelKind, Prompt, Scripts, ToolMode, Variant,
+};
+
+use crate::error::{Error, Problem, Result};
+use kinds::did_you_mean;
+use settings::Settings;
+
+/// Where farm looks for its config, from where it stands.
+pub const DEFAULT_FILE: &str = "configs/farm.toml";
+
+/// Which config file to read.
+#[derive(Debug, Clone, Copy)]
+pub enum ConfigFile<'a> {
+    /// One that the user named: it must be there.
+    Named(&'a Path),
+    /// [`DEFAULT_FILE`], or another that need not be there.
+    IfPresent(&'a Path),
+}
+
+/// What a config is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources<'a> {
+    /// The file.
+    pub file: ConfigFile<'a>,
+    /// The environment; what does not begin with `FARM_` is ignored, and so are `FARM_CONFIG`
+    /// and the variables of the tests.
+    pub env: &'a [(String, String)],
+    /// What the command line sets: paths of keys, such as `run.seeds`, with their values.
+    pub flags: &'a [(&'a str, toml::Value)],
+    /// The models that the command line selects; empty: all variants.
+    pub models: &'a [String],
+    /// The names that the rest of farm knows.
+    pub known: Known<'a>,
+}
+
+/// Lays the sources over one another and checks the whole.
+///
+/// # Errors
+/// An input error with every problem of the config and its place; internal when farm contradicts
+/// itself.
+pub fn resolve(sources: &Sources<'_>) -> Result<Resolved> {
+    let mut settings = Settings::default();
+    let (file, is_required) = match sources.file {
+        ConfigFile::Named(file) => (file, true),
+        ConfigFile::IfPresent(file) => (file, false),
+    };
+    let mut problems = file::read(file, is_required, &mut settings)?;
+    layers::default_model(&mut settings);
+    layers::env(sources.env, &mut settings, &mut problems);
+    layers::flags(sources.flags, &mut settings, &mut problems);
+    select_models(sources.models, &mut settings, &mut problems);
+    settings.fill_defaults()?;
+    let resolved = Resolved::build(settings, sources.known, &mut problems)?;
+    if problems.is_empty() {
+        return Ok(resolved);
+    }
+    problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+    Err(Error::problems(problems))
+}
+
+/// Restricts a run to some models, each then a variant of its own.
+fn select_models(models: &[String], settings: &mut Settings, problems: &mut Vec<Problem>) {
+    if models.is_empty() {
+        return;
+    }
+    let known: Vec<String> = settings
+        .names_of("models")
+        .map(|n| n.name.clone())
+        .collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let unknown: Vec<&String> = models
+        .iter()
+        .filter(|m| !known.contains(&m.as_str()))
+        .collect();
+    for model in &unknown {
+        let message = format!("unknown model `{model}`; known are {}", known.join(", "));
+        let mut problem = Problem::file(Path::new("--model"), message);
+        problem.hint = did_you_mean(model, &known);
+        problems.push(problem);
+    }
+    if unknown.is_empty() {
+        settings.keep_models(models);
+    }
+}

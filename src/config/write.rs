@@ -1,0 +1,135 @@
+//! Writes a resolved config, each value with where it came from.
+
+use std::{
+    fmt::Write,
+    path::{Component, Path, PathBuf},
+};
+
+use toml::Value;
+
+use super::{
+    Resolved,
+    keys::{KEYS, Key},
+    kinds::Kind,
+    settings::{Settings, show},
+};
+
+impl Resolved {
+    /// The config as TOML, for a file in `folder`: paths are written relative to it. A config
+    /// file of this text alone resolves to the same run.
+    #[must_use]
+    pub fn to_toml(&self, folder: &Path) -> String {
+        let mut out = String::from("# Every value of this run, and where it came from.\n");
+        for header in self.settings.headers() {
+            let _ = write!(out, "\n[{}]\n", show(&header));
+            for (key, path) in self.settings.keys_of(&header) {
+                let Some(setting) = self.settings.get(&path) else {
+                    continue;
+                };
+                let name = show(path.get(header.len()..).unwrap_or_default());
+                let value = value_of(&self.settings, key, &path, &setting.value, folder);
+                // A comment ends with its line, whatever a file is called.
+                let origin = setting.origin.to_string().replace(char::is_control, " ");
+                let _ = writeln!(out, "{name} = {value} # {origin}");
+            }
+        }
+        out
+    }
+}
+
+fn value_of(
+    settings: &Settings,
+    key: &Key,
+    path: &[String],
+    value: &Value,
+    folder: &Path,
+) -> Value {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    match settings.located(&path) {
+        Some(located) if key.kind == Kind::Path => Value::String(relative(&located.path, folder)),
+        _ => value.clone(),
+    }
+}
+
+impl Settings {
+    /// The tables that are written, in the order of [`KEYS`] and, within one section, of names.
+    fn headers(&self) -> Vec<Vec<String>> {
+        let mut headers: Vec<Vec<String>> = Vec::new();
+        for key in KEYS {
+            for mut path in self.paths_of(key) {
+                path.truncate(key.header_len());
+                if !headers.contains(&path) {
+                    headers.push(path);
+                }
+            }
+        }
+        headers
+    }
+
+    fn keys_of(&self, header: &[String]) -> impl Iterator<Item = (&'static Key, Vec<String>)> {
+        KEYS.iter().flat_map(|key| {
+            let paths = self.paths_of(key).into_iter();
+            paths
+                .filter(|path| path.starts_with(header))
+                .map(move |path| (key, path))
+        })
+    }
+}
+
+/// `path` as seen from `folder`, with `/` between its parts; absolute where there is no way.
+fn relative(path: &Path, folder: &Path) -> String {
+    let (path, folder) = (plain(path), plain(folder));
+    let shared = path
+        .components()
+        .zip(folder.components())
+        .take_while(|(a, b)| a == b)
+        .count();
+    if shared == 0 {
+        return path.to_string_lossy().into_owned();
+    }
+    let up = folder.components().skip(shared).map(|_| "..".to_owned());
+    let down = path
+        .components()
+        .skip(shared)
+        .map(|c| c.as_os_str().to_string_lossy().into_owned());
+    let parts: Vec<String> = up.chain(down).collect();
+    if parts.is_empty() {
+        ".".to_owned()
+    } else {
+        parts.join("/")
+    }
+}
+
+/// Absolute, and without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut plain = PathBuf::new();
+    for component in absolute.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_from_another_folder() {
+        let table = [
+            ("/a/b/c", "/a/b", "c"),
+            ("/a/b/../x", "/a/b/c", "../../x"),
+            ("/a", "/a", "."),
+            ("a/b", "a/./c", "../b"),
+        ];
+        for (path, folder, want) in table {
+            assert_eq!(relative(Path::new(path), Path::new(folder)), want, "{path}");
+        }
+    }
+}
