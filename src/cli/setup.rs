@@ -223,7 +223,7 @@ fn variants(
             limits: variant.limits.clone(),
             verifiers: verifiers.clone(),
             parameters: variant.parameters.clone(),
-            tool_mode: variant.model.tool_mode,
+            options,
             send_reasoning: config.session.send_reasoning,
         })
     });

@@ -92,12 +92,12 @@ impl Hub {
         let variant = &self.plan.variants[self.plan.grid.cell(id).variant];
         let mut history = Vec::with_capacity(turns.len());
         for stored in turns {
-            let reply = Reply::parse(stored.turn.reply, variant.model.options(), Duration::ZERO)
+            let reply = Reply::parse(stored.turn.reply, variant.options, Duration::ZERO)
                 .internal(|| format!("a durable reply of {} cannot be read again", self.plan.grid.key(id)))?;
             let later = steps.partition_point(|s| s.step.turn <= stored.number);
             let of_turn: Vec<_> = steps.drain(..later).collect();
             history.push(StoredTurn {
-                cost_usd: variant.model.cost_usd(reply.content.usage),
+                cost_usd: variant.model.cost(reply.content.usage.as_ref()),
                 reply: reply.content,
                 work_s: stored.work_s,
                 acted_s: of_turn.last().map_or(stored.work_s, |s| s.work_s),

@@ -8,7 +8,7 @@ use super::schedule::Schedule;
 use crate::{
     domain::{Case, Grid, Limits, SessionId, VariantName, rng_seed},
     error::{Error, Result},
-    model::{Conversation, Model, Shape, ToolMode},
+    model::{Conversation, Model, Options, Shape},
     session::Spec,
     tool::Registry,
     verify::Verifiers,
@@ -32,8 +32,8 @@ pub struct Variant {
     pub verifiers: Verifiers,
     /// What else goes into each request.
     pub parameters: Map<String, Value>,
-    /// How the model calls tools.
-    pub tool_mode: ToolMode,
+    /// How the model's replies are read.
+    pub options: Options,
     /// Whether reasoning text goes back to the model.
     pub send_reasoning: bool,
 }
@@ -145,7 +145,7 @@ impl Task {
             .map_err(|name| Error::input(format!("case {}: there is no tool {name:?}", case.id)))?;
         let mut limits = variant.limits.clone();
         limits.max_steps = case.max_steps.unwrap_or(limits.max_steps);
-        let shape = Shape::new(&tools, variant.tool_mode, &variant.parameters, variant.send_reasoning);
+        let shape = Shape::new(&tools, variant.options.tool_mode, &variant.parameters, variant.send_reasoning);
         let spec = Arc::new(Spec { limits, tools, verifiers: variant.verifiers.clone() });
         Ok(Self { spec, shape })
     }

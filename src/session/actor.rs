@@ -247,7 +247,7 @@ impl State {
             work_s,
             ts: self.clock.now(),
         });
-        Event::Replied { cost_usd: self.model.cost_usd(content.usage), work_s, reply: content }
+        Event::Replied { cost_usd: self.model.cost(content.usage.as_ref()), work_s, reply: content }
     }
 
     /// Runs calls at the same time. One that outlives `max_seconds` is dropped.

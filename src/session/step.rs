@@ -241,7 +241,7 @@ impl Machine {
     fn judge_call(&mut self, index: usize, call: &Call, reply: &Normalised) -> Pending {
         let (args, args_raw) = match &call.args {
             Ok(args) => (args.clone(), None),
-            Err((_, raw)) => (serde_json::Value::Null, Some(raw.clone())),
+            Err(bad) => (serde_json::Value::Null, Some(bad.text.clone())),
         };
         let this = (call.tool.clone(), args_raw.clone().unwrap_or_else(|| args.to_string()));
         self.repeats = if self.last_call.as_ref() == Some(&this) { self.repeats + 1 } else { 1 };

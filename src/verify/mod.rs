@@ -103,6 +103,9 @@ pub enum VerifiersError {
         /// The name.
         name: String,
     },
+    /// `schema` is left out.
+    #[error("the verifiers lack \"schema\": no call may run unchecked")]
+    Unchecked,
     /// One is named twice, which would count its score twice.
     #[error("verifier {name:?} is named twice")]
     Duplicate {
@@ -119,7 +122,7 @@ impl Verifiers {
     /// `reply`, which always judges, then those named, in that order.
     ///
     /// # Errors
-    /// The first name that is unknown or comes twice.
+    /// The first name that is unknown or comes twice; a list without `schema`.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, VerifiersError> {
         let mut list: Vec<Arc<dyn Verifier>> = vec![Arc::new(reply::Reply)];
         for name in names {
@@ -132,6 +135,9 @@ impl Verifiers {
                 });
             }
             list.push(verifier);
+        }
+        if !list.iter().any(|v| v.name() == "schema") {
+            return Err(VerifiersError::Unchecked);
         }
         Ok(Self { list: list.into() })
     }
@@ -220,6 +226,6 @@ mod tests {
         for (names, why) in table {
             assert_eq!(Verifiers::new(names).err().unwrap().to_string(), why);
         }
-        assert!(Verifiers::new([]).is_ok());
+        assert_eq!(Verifiers::new(["budget"]).err(), Some(VerifiersError::Unchecked));
     }
 }

@@ -1,0 +1,109 @@
+//! A run that is there: its folder, manifest, cases and grid.
+
+use std::path::Path;
+
+use crate::{
+    domain::{
+        Case, Grid, SessionId, SessionKey, Summary,
+        jsonl::{self, Secrecy},
+        trace::Record,
+    },
+    error::{Context, Error, Result},
+    stats::Level,
+    store::{Export, Head, Manifest, Reader, RunFolder},
+};
+
+/// Where runs are, from where farm stands.
+pub(super) const RUNS: &str = "results/runs";
+
+/// A run that is there.
+pub(super) struct Opened {
+    pub folder: RunFolder,
+    pub manifest: Manifest,
+    pub cases: Vec<Case>,
+    pub grid: Grid,
+    pub reader: Reader,
+}
+
+impl Opened {
+    /// Opens a run by its folder, its id, or `latest`.
+    pub fn find(spec: &str) -> Result<Self> {
+        let folder = RunFolder::open(spec, Path::new(RUNS))?;
+        let manifest = Manifest::read(&folder.manifest())?;
+        let lines = jsonl::read::<Case>(&folder.cases(), Secrecy::Public);
+        if !lines.problems.is_empty() {
+            return Err(Error::problems(lines.problems));
+        }
+        let cases: Vec<Case> = lines.values.into_iter().map(|(_, case)| case).collect();
+        let grid = Grid {
+            variants: manifest.grid.variants.clone(),
+            cases: cases.iter().map(|case| case.id.clone()).collect(),
+            seeds: manifest.grid.seeds.clone(),
+        };
+        let reader = Reader::open(&folder.database())?;
+        Ok(Self { folder, manifest, cases, grid, reader })
+    }
+
+    /// What its traces are written with.
+    pub fn with_export<T>(&self, then: impl FnOnce(&Export<'_>) -> Result<T>) -> Result<T> {
+        let head = |variant: usize, case: usize| self.head(variant, case);
+        then(&Export {
+            reader: &self.reader,
+            grid: &self.grid,
+            run: &self.manifest.run,
+            run_seed: self.manifest.run_seed,
+            head: &head,
+        })
+    }
+
+    /// The number of a session, by name.
+    pub fn session(&self, key: &str) -> Result<SessionId> {
+        let key: SessionKey = key.parse().input(|| "the session".to_owned())?;
+        self.grid.find(&key).ok_or_else(|| {
+            let known: Vec<&str> = self.grid.variants.iter().map(|v| v.as_str()).collect();
+            Error::input(format!("{key} is not in run {}", self.manifest.run)).hint(format!(
+                "it has the variants {}, {} cases and the seeds {}..{}",
+                known.join(", "),
+                self.grid.cases.len(),
+                self.grid.seeds.start,
+                self.grid.seeds.end,
+            ))
+        })
+    }
+
+    /// The records of one session.
+    pub fn records(&self, id: SessionId) -> Result<Vec<Record>> {
+        let mut lines = Vec::new();
+        if !self.with_export(|export| export.session(id, &mut lines))? {
+            return Err(Error::input(format!("{} has not begun", self.grid.key(id))));
+        }
+        serde_json::Deserializer::from_slice(&lines)
+            .into_iter()
+            .collect::<Result<Vec<Record>, _>>()
+            .internal(|| format!("the trace of {} cannot be read", self.grid.key(id)))
+    }
+
+    /// The summary as it was written; computed now, without hidden metrics, when there is none.
+    pub fn summary(&self) -> Result<Summary> {
+        match std::fs::read(self.folder.summary()) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .internal(|| format!("{} cannot be read", self.folder.summary().display())),
+            Err(_) => super::summary::compute(&self.reader, &self.grid, &self.cases, self.reading()?, None),
+        }
+    }
+
+    /// How its figures are read.
+    pub fn reading(&self) -> Result<super::summary::Reading> {
+        let level = Level::new(self.manifest.suite.level).internal(|| "the manifest's level".to_owned())?;
+        Ok(super::summary::Reading { first: self.manifest.suite.cases, level })
+    }
+
+    fn head(&self, variant: usize, case: usize) -> Head {
+        let (case, variant) = (&self.cases[case], &self.manifest.variants[variant]);
+        Head {
+            task: case.task.clone(),
+            max_steps: case.max_steps.unwrap_or(variant.limits.max_steps),
+            tools: case.tools.clone().unwrap_or_else(|| variant.tools.clone()),
+        }
+    }
+}
