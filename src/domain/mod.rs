@@ -19,7 +19,7 @@ mod usage;
 mod verdict;
 
 pub use case::Case;
-pub use decision::{Action, Call, DecidedCall, Decision};
+pub use decision::{Action, BadArgs, Call, DecidedCall, Decision};
 pub use grid::{Cell, Grid, SessionId};
 pub use id::{CaseId, IdError, VariantName};
 pub use judgment::{Code, Judgment, Phase};
@@ -30,7 +30,7 @@ pub use outcome::{Outcome, Status};
 pub use record::{SessionRecord, StepFacts};
 pub use script::{Entry, Script, ScriptedCall};
 pub use seed::{draw, provider_seed, rng_seed};
-pub use tool::{Observation, ToolSpec};
+pub use tool::{Observation, ToolSpec, is_wire_name};
 pub use usage::Usage;
 pub use verdict::{CheckResult, ScoreError, Verdict};
 
