@@ -211,9 +211,13 @@ fn variants(
         };
         let of_file = file.as_ref().and_then(|f| scripts.get(&f.file.path)).cloned().unwrap_or_default();
         let name = variant.model.name.as_str();
-        let scripts = Scripts::new(of_file, cases).input(|| format!("model {name}"))?;
+        let inline = cases.iter().filter_map(|case| Some((case.id.clone(), case.script.clone()?)));
+        let scripts = Scripts::new(of_file, inline).map_err(|errors| {
+            let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Error::input(format!("model {name}: {}", all.join("; ")))
+        })?;
         check_scripts(name, file.as_ref().map(|f| f.file.path.as_path()), &scripts, config, cases)?;
-        let model: Arc<dyn Model> = Arc::new(Scripted::new(name, scripts, options, *latency));
+        let model: Arc<dyn Model> = Arc::new(Scripted::new(name, scripts, options, (!latency.is_zero()).then_some(*latency)));
         Ok(Variant {
             name: variant.name.clone(),
             model,

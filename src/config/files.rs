@@ -59,7 +59,10 @@ pub fn files_digest(folder: &Path) -> Result<String, FilesError> {
 }
 
 /// The files under a folder: relative path and path, in order of the former.
-pub(super) fn list(folder: &Path) -> Result<Vec<(String, PathBuf)>, FilesError> {
+///
+/// # Errors
+/// As [`files_digest`].
+pub fn list(folder: &Path) -> Result<Vec<(String, PathBuf)>, FilesError> {
     let is_folder = fs::metadata(folder)
         .map_err(|e| FilesError::Io(folder.to_owned(), e))?
         .is_dir();

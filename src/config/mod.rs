@@ -26,16 +26,16 @@ use std::path::Path;
 
 pub use cases::{CaseRules, load_cases};
 pub use digest::{digest, sha256_hex};
-pub use files::{FilesError, files_digest};
+pub use files::{FilesError, files_digest, list as list_files};
 pub use keys::{Class, KEYS, Key};
 pub use kinds::Kind;
-pub use resolved::{Pages, Reading, Resolved, Run, Session, Suite, Tools};
+pub use resolved::{Pages, Resolved, Run, Session, Suite, Tools};
 pub use scripts::load_scripts;
 pub use seeds::{SeedError, SeedRange};
 pub use select::{Selection, select};
 pub use settings::{Located, Origin};
 pub use variants::{
-    DEFAULT_PROMPT, Known, ModelConfig, ModelKind, Prompt, Scripts, ToolMode, Variant,
+    DEFAULT_PROMPT, Known, ModelConfig, ModelKind, Prompt, Scripts, Variant,
 };
 
 use crate::error::{Error, Problem, Result};

@@ -11,7 +11,10 @@ use super::{
     settings::{Located, Origin, Settings, parse_path},
     variants::{self, Known},
 };
-use crate::error::{Error, Problem, Result};
+use crate::{
+    domain::Reading,
+    error::{Error, Problem, Result},
+};
 
 /// The config of a run: every value set, checked, and with where it came from.
 #[derive(Debug, Clone)]
@@ -36,16 +39,6 @@ pub struct Suite {
     pub cases: Reading,
     /// Confidence level of all intervals, in (0, 1).
     pub level: f64,
-}
-
-/// What a suite's cases stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reading {
-    /// Themselves: the only ones that matter.
-    Fixed,
-    /// Cases like them, of which they are a sample.
-    Sample,
 }
 
 /// `[run]`.

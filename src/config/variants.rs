@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     settings::{Located, Name, Settings},
 };
 use crate::{
-    domain::{Limits, VariantName},
+    domain::{Limits, ToolMode, VariantName},
     error::{Error, Problem, Result},
 };
 
@@ -68,17 +68,6 @@ pub struct Scripts {
     pub file: Located,
     /// SHA-256 of its bytes, hex.
     pub sha256: String,
-}
-
-/// How a model calls tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolMode {
-    /// The provider's tool calls.
-    #[default]
-    Native,
-    /// The reply is one JSON object `{thought, tool_call | answer}`.
-    Json,
 }
 
 /// A system prompt.

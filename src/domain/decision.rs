@@ -10,11 +10,21 @@ pub struct Call {
     pub id: String,
     /// The tool's name as written; may be unknown or empty.
     pub tool: String,
-    /// The arguments; `Err` holds their text as received and why it is not JSON
-    /// (`not_json` or `cut_off`).
-    pub args: Result<Value, (Code, String)>,
+    /// The arguments, if they are JSON.
+    pub args: Result<Value, BadArgs>,
     /// Length of the arguments' text in bytes.
     pub args_len: usize,
+}
+
+/// Arguments that are not JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadArgs {
+    /// `not_json` or `cut_off`.
+    pub code: Code,
+    /// What is wrong and what to do; goes back to the model.
+    pub reason: String,
+    /// Their text as received.
+    pub text: String,
 }
 
 /// What a reply amounts to.

@@ -43,3 +43,25 @@ pub struct ToolSpec {
     #[serde(skip)]
     pub resumable: bool,
 }
+
+/// Whether providers take `name` as the name of a tool: `[A-Za-z0-9_-]{1,64}`.
+#[must_use]
+pub fn is_wire_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// How a model calls tools.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolMode {
+    /// The provider's tool calls.
+    #[default]
+    Native,
+    /// The reply is one JSON object `{thought, tool_call | answer}`.
+    Json,
+}

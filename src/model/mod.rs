@@ -4,11 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::value::RawValue;
 
-use crate::domain::{BoxFuture, CaseId};
+use crate::domain::{BoxFuture, CaseId, Usage};
 
-pub use normalise::{Normalised, Options, ToolMode};
-pub use wire::{Conversation, Message};
+pub use normalise::{Normalised, Options, Repair};
+pub use scripted::{Scripted, Scripts, ScriptsError};
+pub use wire::{Conversation, Shape};
 
+mod call_id;
 pub mod normalise;
 pub mod scripted;
 pub mod wire;
@@ -18,6 +20,14 @@ pub trait Model: Send + Sync {
     /// One reply to the conversation so far. Dropping the future abandons the call.
     fn complete<'a>(&'a self, request: &'a Request<'a>)
     -> BoxFuture<'a, Result<Reply, ModelError>>;
+
+    /// What a reply with that usage costs, in US dollars; none when that is unknown. It depends
+    /// on nothing else, so that a stored reply costs the same again.
+    ///
+    /// By itself a model knows only the provider's own price.
+    fn cost(&self, usage: Option<&Usage>) -> Option<f64> {
+        usage?.cost_usd
+    }
 }
 
 /// One request of one session.
@@ -41,6 +51,53 @@ pub struct Reply {
     pub content: Normalised,
     /// From the request to the last byte.
     pub latency: Duration,
+}
+
+impl Reply {
+    /// Reads the body of a successful reply: of a script, or one that was stored.
+    ///
+    /// # Errors
+    /// When the body is an error of the endpoint and not of the agent.
+    pub fn parse(
+        body: Arc<RawValue>,
+        options: Options,
+        latency: Duration,
+    ) -> Result<Self, ModelError> {
+        let content = normalise::normalise(200, body.get(), options)?;
+        Ok(Self {
+            body,
+            content,
+            latency,
+        })
+    }
+
+    /// Reads what came over HTTP. The body is kept on one line and else as received; [`parse`]
+    /// reads it the same way again.
+    ///
+    /// [`parse`]: Self::parse
+    ///
+    /// # Errors
+    /// When it is an error of the endpoint and not of the agent.
+    pub fn receive(
+        status: u16,
+        body: String,
+        options: Options,
+        latency: Duration,
+    ) -> Result<Self, ModelError> {
+        let content = normalise::normalise(status, &body, options)?;
+        // Line breaks in valid JSON stand between its tokens only.
+        let line = body.replace(['\n', '\r'], " ");
+        let body = RawValue::from_string(line).map_err(|e| ModelError {
+            kind: ModelErrorKind::Provider,
+            message: format!("the reply is not whole: {e}"),
+            retry: Retry::Yes,
+        })?;
+        Ok(Self {
+            body: body.into(),
+            content,
+            latency,
+        })
+    }
 }
 
 /// Why a request got no usable reply.
@@ -105,5 +162,35 @@ impl std::fmt::Display for ModelErrorKind {
             Self::Context => "context",
             Self::NoReply => "no_reply",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_received_reads_the_same_when_stored() {
+        let bodies = [
+            (
+                200,
+                "{\n \"choices\":[{\"message\":\r\n{\"content\":\"a\\nb\"}}]}\n",
+            ),
+            (
+                400,
+                "{\"error\":\n{\"code\":\"content_filter\",\"message\":\"no\"}}",
+            ),
+            (
+                403,
+                r#"{"error":{"code":403,"message":"flagged","metadata":{"reasons":["violence"]}}}"#,
+            ),
+        ];
+        for (status, body) in bodies {
+            let (options, latency) = (Options::default(), Duration::ZERO);
+            let live = Reply::receive(status, body.into(), options, latency).unwrap();
+            assert!(!live.body.get().contains(['\n', '\r']));
+            let stored = Reply::parse(live.body.clone(), options, latency).unwrap();
+            assert_eq!(live.content, stored.content);
+        }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::schedule::Schedule;
 use crate::{
     domain::{Case, Grid, Limits, SessionId, VariantName, rng_seed},
-    error::{Error, Result},
+    error::{Context, Error, Result},
     model::{Conversation, Model, Options, Shape},
     session::Spec,
     tool::Registry,
@@ -142,10 +142,10 @@ impl Task {
         let names = case.tools.as_ref().unwrap_or(&variant.tools);
         let tools = registry
             .select(names.iter().map(String::as_str))
-            .map_err(|name| Error::input(format!("case {}: there is no tool {name:?}", case.id)))?;
+            .input(|| format!("the tools of case {}", case.id))?;
         let mut limits = variant.limits.clone();
         limits.max_steps = case.max_steps.unwrap_or(limits.max_steps);
-        let shape = Shape::new(&tools, variant.options.tool_mode, &variant.parameters, variant.send_reasoning);
+        let shape = Shape::new(&tools.wire(), variant.options.tool_mode, &variant.parameters, variant.send_reasoning);
         let spec = Arc::new(Spec { limits, tools, verifiers: variant.verifiers.clone() });
         Ok(Self { spec, shape })
     }

@@ -1,0 +1,116 @@
+//! The table of replies, row by row.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::*;
+
+#[derive(Deserialize)]
+struct Row {
+    name: String,
+    status: u16,
+    body: Value,
+    #[serde(default)]
+    options: RowOptions,
+    expect: Map<String, Value>,
+    excludes: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct RowOptions {
+    tool_mode: ToolMode,
+    text_calls: bool,
+}
+
+/// What the schema verifier says of a call behind `normalise`, for the calculator's schema.
+fn blocked(call: &Call) -> Option<Code> {
+    let expression = |args: &Value| {
+        let args = args.as_object()?;
+        (args.len() == 1 && args.get("expression")?.is_string()).then_some(())
+    };
+    if call.args_len > 64 << 10 {
+        return Some(Code::TooLarge);
+    }
+    match &call.args {
+        Err(bad) => Some(bad.code),
+        Ok(_) if call.tool != "calculator" => Some(Code::UnknownTool),
+        Ok(args) => expression(args).is_none().then_some(Code::Schema),
+    }
+}
+
+fn seen(result: &Result<Normalised, ModelError>) -> Map<String, Value> {
+    let mut seen = Map::new();
+    let mut see = |name: &str, value: Value| {
+        if !value.is_null() && value != json!([]) {
+            seen.insert(name.into(), value);
+        }
+    };
+    match result {
+        Err(e) if e.kind == ModelErrorKind::Context => see("limit", json!("context")),
+        Err(e) => {
+            see("error", json!(e.kind.to_string()));
+            let retry = match e.retry {
+                Retry::Yes => json!(true),
+                Retry::Once => json!("once"),
+                Retry::No => json!(false),
+            };
+            see("retry", retry);
+        }
+        Ok(reply) => {
+            see("thought", json!(reply.thought));
+            see("finish", json!(reply.finish));
+            see("refused", json!(reply.refused.then_some(true)));
+            see("usage", json!(reply.usage));
+            see("repairs", json!(reply.repairs));
+            match &reply.action {
+                Action::Answer(answer) => see("answer", json!(answer)),
+                Action::Malformed { code, .. } => see("malformed", json!(code)),
+                Action::Calls(calls) => see(
+                    "calls",
+                    calls
+                        .iter()
+                        .map(|call| match blocked(call) {
+                            Some(code) => json!({"tool": call.tool, "blocked": code}),
+                            None => json!({"tool": call.tool, "args": call.args.as_ref().unwrap()}),
+                        })
+                        .collect(),
+                ),
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn golden_replies() {
+    let mut ran = 0;
+    for line in crate::golden::read("replies.jsonl").lines() {
+        let row: Row = serde_json::from_str(line).unwrap();
+        let body = match &row.body {
+            Value::String(text) => text.clone(),
+            body => body.to_string(),
+        };
+        let options = Options {
+            tool_mode: row.options.tool_mode,
+            text_calls: row.options.text_calls,
+        };
+        let result = normalise(row.status, &body, options);
+        let mut seen = seen(&result);
+        let mut expect = row.expect;
+        // A Retry-After comes in a header, which `normalise` does not see.
+        expect.retain(|field, _| !field.starts_with("retry_after"));
+        for only_if_given in ["usage", "finish", "retry"] {
+            if !expect.contains_key(only_if_given) {
+                seen.remove(only_if_given);
+            }
+        }
+        expect.retain(|_, value| !value.is_null());
+        assert_eq!(Value::from(seen), Value::from(expect), "{}", row.name);
+        if let Some(secret) = row.excludes {
+            assert!(!format!("{result:?}").contains(&secret), "{}", row.name);
+        }
+        ran += 1;
+    }
+    crate::golden::check_count("replies.jsonl", ran, 89);
+}

@@ -1,0 +1,239 @@
+use std::sync::{Arc, LazyLock};
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::{
+    Shape,
+    message::{JsonCall, JsonReply, Message, ToolCall},
+};
+use crate::{
+    domain::{Action, Call, Observation, ToolMode, is_wire_name},
+    model::{Normalised, call_id::CallIds},
+};
+
+/// Arguments whose text is longer than this, in bytes, do not go back to the model.
+const MAX_ARGS: usize = 64 << 10;
+
+const NO_REPLY: &str = "(no usable reply)";
+const NOT_RUN: &str = "(not run)";
+const INVALID_TOOL: &str = "invalid_tool";
+
+/// The whole history of a session, as a model gets it.
+///
+/// Every reply leaves exactly one assistant message. What goes back is always valid: arguments
+/// that are no object, not JSON or too long as `{}`, names that providers do not take as
+/// `invalid_tool`, call ids unique. The messages are written once, when they come, in their
+/// RFC 8785 form, and hashed on the way.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    shape: Arc<Shape>,
+    /// `[`, then the messages with commas between.
+    messages: Vec<u8>,
+    /// Has hashed the request up to the last message.
+    hasher: Sha256,
+    ids: CallIds,
+    turns: u64,
+    last: String,
+}
+
+impl Conversation {
+    /// A conversation that begins with `system` and the task, both byte for byte.
+    #[must_use]
+    pub fn new(shape: Arc<Shape>, system: &str, task: &str) -> Self {
+        let mut conversation = Self {
+            shape,
+            messages: Vec::with_capacity(system.len() + task.len() + 1024),
+            hasher: Sha256::new_with_prefix(b"{\"messages\":"),
+            ids: CallIds::default(),
+            turns: 0,
+            last: String::new(),
+        };
+        conversation.say("system", system);
+        conversation.say("user", task);
+        conversation
+    }
+
+    /// Adds a turn: the reply, and what came of its calls, in their order. A call without an
+    /// observation counts as not run; a reply without calls needs none.
+    pub fn push_turn(&mut self, reply: &Normalised, observations: &[Observation]) {
+        let results = observations
+            .iter()
+            .map(|o| o.content.as_str())
+            .chain(std::iter::repeat(NOT_RUN));
+        match (&reply.action, self.shape.tool_mode) {
+            (Action::Malformed { reason, .. }, _) => {
+                let text = reply.text.as_deref().unwrap_or(NO_REPLY);
+                self.assistant(reply, Some(text), &[]);
+                self.say("user", reason);
+                self.last.clone_from(reason);
+            }
+            (Action::Answer(answer), ToolMode::Native) => {
+                self.assistant(reply, Some(answer), &[]);
+            }
+            (Action::Answer(answer), ToolMode::Json) => {
+                let answer = Some(answer.as_str());
+                self.assistant_json(
+                    reply,
+                    JsonReply {
+                        answer,
+                        ..JsonReply::default()
+                    },
+                );
+            }
+            (Action::Calls(calls), ToolMode::Native) => {
+                let sent: Vec<ToolCall<'_>> = calls
+                    .iter()
+                    .enumerate()
+                    .map(|(index, call)| {
+                        let fallback = || format!("call_{}_{index}", self.turns);
+                        let id = self.ids.take(&call.id, fallback);
+                        ToolCall::new(id, sent_name(call), sent_args(call))
+                    })
+                    .collect();
+                self.assistant(reply, reply.text.as_deref(), &sent);
+                for (call, result) in sent.iter().zip(results) {
+                    self.push(&Message {
+                        content: Some(result),
+                        role: "tool",
+                        tool_call_id: Some(&call.id),
+                        ..Message::default()
+                    });
+                    result.clone_into(&mut self.last);
+                }
+            }
+            (Action::Calls(calls), ToolMode::Json) => {
+                let mut object = JsonReply::default();
+                if let [call] = &calls[..] {
+                    object.tool_call = Some(sent_in_json(call));
+                } else {
+                    object.tool_calls = calls.iter().map(sent_in_json).collect();
+                }
+                self.assistant_json(reply, object);
+                // One message: chat templates want user and assistant in turn.
+                let results: Vec<&str> = results.take(calls.len()).collect();
+                let results = results.join("\n\n");
+                self.say("user", &results);
+                self.last = results;
+            }
+        }
+        self.turns += 1;
+    }
+
+    /// How many replies it holds: the address of the next draw of a script.
+    #[must_use]
+    pub fn assistant_count(&self) -> u64 {
+        self.turns
+    }
+
+    /// What came back last: the observation of a turn's last call (in json mode, of all its
+    /// calls), or why a reply failed. Empty before that.
+    #[must_use]
+    pub fn last_observation(&self) -> &str {
+        &self.last
+    }
+
+    /// What it shares with the other conversations of its variant.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Writes the `messages` of a chat request, a JSON array, to the end of `body`.
+    pub fn write_messages(&self, body: &mut Vec<u8>) {
+        body.extend_from_slice(&self.messages);
+        body.push(b']');
+    }
+
+    /// The `messages` of a chat request as a JSON value.
+    #[expect(clippy::expect_used, reason = "the messages are written as JSON above")]
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut json = Vec::new();
+        self.write_messages(&mut json);
+        serde_json::from_slice(&json).expect("an array of messages")
+    }
+
+    /// SHA-256, in lower-case hex, of the RFC 8785 form of `{messages, parameters, tool_mode,
+    /// tools}`: the request without model, seed and endpoint.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digest = self
+            .hasher
+            .clone()
+            .chain_update(&self.shape.tail)
+            .finalize();
+        digest
+            .iter()
+            .flat_map(|byte| [byte >> 4, byte & 15])
+            .map(|digit| char::from(DIGITS[usize::from(digit)]))
+            .collect()
+    }
+
+    fn say(&mut self, role: &'static str, content: &str) {
+        self.push(&Message {
+            content: Some(content),
+            role,
+            ..Message::default()
+        });
+    }
+
+    fn assistant(&mut self, reply: &Normalised, content: Option<&str>, calls: &[ToolCall<'_>]) {
+        self.push(&Message {
+            content,
+            reasoning_content: reply
+                .reasoning
+                .as_deref()
+                .filter(|_| self.shape.send_reasoning),
+            role: "assistant",
+            tool_call_id: None,
+            tool_calls: calls,
+        });
+    }
+
+    fn assistant_json<'a>(&mut self, reply: &'a Normalised, mut object: JsonReply<'a>) {
+        object.thought = reply.text.as_deref();
+        let content = object.to_json();
+        self.assistant(reply, Some(&content), &[]);
+    }
+
+    #[expect(
+        clippy::expect_used,
+        reason = "strings always serialise, and a Vec takes all bytes"
+    )]
+    fn push(&mut self, message: &Message<'_>) {
+        let from = self.messages.len();
+        self.messages.push(if from == 0 { b'[' } else { b',' });
+        serde_json::to_writer(&mut self.messages, message).expect("a message");
+        self.hasher
+            .update(self.messages.get(from..).unwrap_or_default());
+    }
+}
+
+fn sent_name(call: &Call) -> &str {
+    if is_wire_name(&call.tool) {
+        &call.tool
+    } else {
+        INVALID_TOOL
+    }
+}
+
+/// `{}` in place of arguments that chat templates or providers would choke on.
+fn sent_args(call: &Call) -> &Value {
+    static EMPTY: LazyLock<Value> = LazyLock::new(|| Value::Object(Map::new()));
+    match &call.args {
+        Ok(args @ Value::Object(_)) if call.args_len <= MAX_ARGS => args,
+        _ => &EMPTY,
+    }
+}
+
+fn sent_in_json(call: &Call) -> JsonCall<'_> {
+    JsonCall {
+        tool: sent_name(call),
+        args: sent_args(call),
+    }
+}
+
+#[cfg(test)]
+mod tests;
