@@ -1,6 +1,7 @@
 //! Counts what settles and hands verdicts to the store.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -16,22 +17,20 @@ pub struct Aggregator;
 
 /// What it hears of.
 pub enum Message {
-    /// A session has ended, and that is durable.
-    Ended(SessionId, Arc<Outcome>),
+    /// A session has ended in this attempt, and that is durable.
+    Ended(SessionId, u32, Arc<Outcome>),
     /// A session has been scored.
     Scored(SessionId, Verdict),
 }
 
 /// What it counts in.
 pub struct Counting {
-    /// The plan's grid.
-    pub grid: Grid,
-    /// Where verdicts are kept.
-    pub store: Handle,
-    /// The counts; shared with whoever shows progress.
-    pub tally: Arc<Mutex<Tally>>,
-    /// Whether sessions are scored at all.
-    pub scored: bool,
+    grid: Grid,
+    store: Handle,
+    tally: Arc<Mutex<Tally>>,
+    scored: bool,
+    /// The attempts of sessions that the scorer is at.
+    unscored: HashMap<SessionId, u32>,
 }
 
 impl Actor for Aggregator {
@@ -50,7 +49,7 @@ impl Actor for Aggregator {
         counting: &mut Counting,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            Message::Ended(id, outcome) => counting.ended(id, &outcome),
+            Message::Ended(id, attempt, outcome) => counting.ended(id, attempt, &outcome),
             Message::Scored(session, verdict) => {
                 let state = match verdict.passed() {
                     Some(true) => SessionState::Passed,
@@ -58,7 +57,8 @@ impl Actor for Aggregator {
                     None => SessionState::Errored,
                 };
                 counting.settle(session, state);
-                counting.store.post(vec![Write::Score { session, verdict }]).await?;
+                let attempt = counting.unscored.remove(&session).unwrap_or(0);
+                counting.store.post(vec![Write::score((session, attempt), &verdict)]).await?;
             }
         }
         Ok(())
@@ -66,13 +66,19 @@ impl Actor for Aggregator {
 }
 
 impl Counting {
-    fn ended(&self, id: SessionId, outcome: &Outcome) {
+    /// Counts of a run that has not begun.
+    #[must_use]
+    pub fn new(grid: Grid, store: Handle, tally: Arc<Mutex<Tally>>, scored: bool) -> Self {
+        Self { grid, store, tally, scored, unscored: HashMap::new() }
+    }
+
+    fn ended(&mut self, id: SessionId, attempt: u32, outcome: &Outcome) {
         self.tally().cost_usd += outcome.cost_usd.unwrap_or(0.0);
         match outcome.status {
             Status::Killed => self.settle(id, SessionState::Killed),
             status if !status.is_scored() => self.settle(id, SessionState::Errored),
             _ if !self.scored => self.settle(id, SessionState::Unscored),
-            _ => {}
+            _ => drop(self.unscored.insert(id, attempt)),
         }
     }
 

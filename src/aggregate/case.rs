@@ -3,7 +3,7 @@
 use crate::{
     domain::{CaseId, CaseSummary, CheckSummary, Label, Ledger, SessionState, Status, Steps},
     stats::{Case, Level, Tally, mean, pass_k, proportion},
-    store::SessionRow,
+    store::{Score, SessionRow},
 };
 
 use super::figures::figure;
@@ -35,7 +35,7 @@ impl CaseData {
     pub fn add(&mut self, row: &SessionRow) {
         let state = row.state();
         self.ledger.settle(state);
-        let (Some(outcome), SessionState::Passed | SessionState::Failed) = (&row.outcome, state) else { return };
+        let Some(outcome) = row.outcome.as_ref().filter(|_| state.is_scored()) else { return };
         self.passed += u64::from(state == SessionState::Passed);
         match outcome.status {
             Status::Completed => {
@@ -51,7 +51,11 @@ impl CaseData {
         self.tokens_in.extend(outcome.tokens_in.map(|t| t as f64));
         self.tokens_out.extend(outcome.tokens_out.map(|t| t as f64));
         self.cost_usd.extend(outcome.cost_usd);
-        for check in row.checks() {
+        let checks = match &row.score {
+            Some(Score::Judged(checks)) => checks.as_slice(),
+            _ => &[],
+        };
+        for check in checks {
             let at = self.checks.iter().position(|c| c.name == check.name).unwrap_or_else(|| {
                 self.checks.push(CheckSummary { name: check.name.clone(), passed: 0, n: 0 });
                 self.checks.len() - 1

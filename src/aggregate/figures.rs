@@ -5,7 +5,7 @@ use crate::{
     stats::{self, Case, Level, Units, round_sig, strata, variance},
 };
 
-const DIGITS: u32 = 10;
+const DIGITS: usize = 10;
 
 fn round(x: f64) -> f64 {
     round_sig(x, DIGITS)
@@ -50,8 +50,7 @@ pub(super) fn amount(values: &[&[f64]], cases: &[Case], scored: u64, units: &Uni
 }
 
 /// The pass rate if all missing sessions had failed, and if all had passed.
-pub(super) fn bounds(cases: &[Case], units: &Units) -> Option<Bounds> {
-    let bounds = stats::missing::bounds(cases, units);
+pub(super) fn bounds(bounds: &stats::missing::Bounds) -> Option<Bounds> {
     match (bounds.missing, bounds.lo, bounds.hi) {
         (0, ..) => None,
         (_, Some(lo), Some(hi)) => Some(Bounds { lo: round(lo), hi: round(hi) }),

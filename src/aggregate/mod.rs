@@ -6,5 +6,4 @@ mod figures;
 mod summary;
 
 pub use actor::{Aggregator, Counting, Message};
-pub use case::SessionRow;
-pub use summary::{Options, summarise};
+pub use summary::{Metric, Options, summarise};

@@ -81,8 +81,8 @@ fn summarise_variant(
     for (at, case) in by_id.iter().enumerate() {
         let mut data = CaseData::new(seeds);
         let mut records = Vec::new();
-        for row in reader.rows_of(grid, variant, *case)? {
-            let row = row?;
+        for row in reader.rows_of(grid, variant, *case) {
+            let (_, Some(row)) = row? else { continue };
             data.add(&row);
             records.extend(record(grid, &row).filter(|_| options.measure.is_some()));
         }
@@ -111,8 +111,8 @@ fn summarise_variant(
 
 /// What hidden metrics look at: the end of a scored session.
 fn record(grid: &Grid, row: &SessionRow) -> Option<SessionRecord> {
-    let outcome = row.outcome.clone().filter(|_| row.passed().is_some())?;
-    Some(SessionRecord { key: grid.key(row.id), outcome: outcome.into(), steps: Vec::new() })
+    let outcome = row.outcome.clone().filter(|_| row.state().is_scored())?;
+    Some(SessionRecord { key: grid.key(row.session), outcome: outcome.into(), steps: Vec::new() })
 }
 
 fn overall(
@@ -133,6 +133,7 @@ fn overall(
         amount(&values, &means(of), scored, units, level)
     };
     let passed = share(|c| c.passed);
+    let missing = missing::bounds(&passed, units);
     let tallies: Vec<Tally> = cases.iter().map(|c| c.tally(c.passed)).collect();
     let seeds = grid.seeds.end - grid.seeds.start;
     let pass_k = |kind: PassK| -> BTreeMap<u32, Figure> {
@@ -140,8 +141,8 @@ fn overall(
         ks.map(|k| (k, figure(pass_k::overall(kind, k.into(), &tallies, units, level).figure))).collect()
     };
     Overall {
-        pass_rate_bounds: bounds(&passed, units),
-        incomplete: missing::incomplete(&passed),
+        pass_rate_bounds: bounds(&missing),
+        incomplete: missing.incomplete,
         left_out: by_id
             .iter()
             .zip(cases)
@@ -161,8 +162,8 @@ fn overall(
         tokens_in: total(|c| &c.tokens_in),
         tokens_out: total(|c| &c.tokens_out),
         cost_usd: total(|c| &c.cost_usd),
-        pass_at_k: pass_k(PassK::At),
-        pass_hat_k: pass_k(PassK::Hat),
+        pass_at_k: pass_k(PassK::AtK),
+        pass_hat_k: pass_k(PassK::HatK),
         variance: components(&passed),
         metrics: metrics.iter().map(|(name, cases)| (name.clone(), metric(cases, units, level))).collect(),
         pass_rate: rate(&passed, units, level),

@@ -3,6 +3,9 @@ use serde_json::Value;
 
 use super::Code;
 
+/// The longest text of a call's arguments that is taken, and sent back to the model: 64 KiB.
+pub const MAX_ARGS_BYTES: usize = 64 << 10;
+
 /// One tool call as the model made it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {

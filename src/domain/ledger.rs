@@ -21,6 +21,14 @@ pub enum SessionState {
     Unscored,
 }
 
+impl SessionState {
+    /// Whether it has a verdict.
+    #[must_use]
+    pub fn is_scored(self) -> bool {
+        matches!(self, Self::Passed | Self::Failed)
+    }
+}
+
 /// How many planned sessions are in each state. They always add up to `planned`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {

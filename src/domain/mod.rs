@@ -24,7 +24,7 @@ mod verdict;
 
 pub use case::Case;
 pub use clock::Clock;
-pub use decision::{Action, BadArgs, Call, DecidedCall, Decision};
+pub use decision::{Action, BadArgs, Call, DecidedCall, Decision, MAX_ARGS_BYTES};
 pub use figure::{Amount, Figure, Rate, Reading};
 pub use grid::{Cell, Grid, SessionId};
 pub use id::{CaseId, IdError, VariantName};
@@ -36,16 +36,12 @@ pub use outcome::{Outcome, Status};
 pub use record::{SessionRecord, StepFacts};
 pub use script::{Entry, Script, ScriptedCall};
 pub use seed::{draw, provider_seed, rng_seed};
-<<<<<<< HEAD
 pub use summary::{
     Bounds, CaseSummary, CheckSummary, Label, Overall, SUMMARY_SCHEMA, Steps, Summary,
     SummaryStatus, Variance, VariantSummary,
 };
 pub use tally::Tally;
-pub use tool::{Observation, ToolSpec};
-=======
 pub use tool::{Observation, ToolMode, ToolSpec, is_wire_name};
->>>>>>> d5a8f864bf20cffac7c6dc1ad18d3e4b59f3c1c1
 pub use usage::Usage;
 pub use verdict::{CheckResult, ScoreError, Verdict};
 

@@ -1,5 +1,7 @@
 //! The records of `farm.trace/1`: one session is a `run_start`, its steps and a `run_end`.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
@@ -72,7 +74,7 @@ pub struct Step {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Turn {
     /// The reply as received.
-    pub reply: Box<RawValue>,
+    pub reply: Arc<RawValue>,
     /// Digest of the request, see [`crate::model::wire`].
     pub request_sha256: String,
     /// What `normalise` mended to read it.

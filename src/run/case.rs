@@ -11,10 +11,9 @@ use super::{
 };
 use crate::{
     aggregate,
-    domain::{Outcome, SessionId, Status},
-    error::Error,
+    domain::{Outcome, SessionId},
     score,
-    session::{Exit, Finished, SessionActor, SessionState, StoredTurn},
+    session::{self, Exit, Finished, SessionActor, StoredTurn},
     store::Write,
 };
 
@@ -67,8 +66,7 @@ impl Actor for CaseSupervisor {
         match message {
             CaseMessage::Start(id) if state.halted => state.leave(id, Ending::Interrupted)?,
             CaseMessage::Start(id) => {
-                let attempt = state.hub.plan.first_attempt(id);
-                state.begin(&myself, id, attempt, Crashes::default(), Vec::new(), Duration::ZERO).await?;
+                state.begin(&myself, id, 0, Crashes::default(), Vec::new(), Duration::ZERO).await?;
             }
             CaseMessage::Halt => {
                 state.halted = true;
@@ -87,8 +85,8 @@ impl Actor for CaseSupervisor {
         match event {
             SupervisionEvent::ActorTerminated(cell, left, _) => {
                 let Some(live) = state.live.remove(&cell.get_id()) else { return Ok(()) };
-                let exit = left.and_then(|mut s| s.take::<SessionState>().ok()).and_then(|s| s.exit);
-                state.ended(live.id, exit).await
+                let exit = left.and_then(|mut s| s.take::<session::State>().ok()).and_then(|s| s.exit);
+                state.ended(&live, exit)
             }
             SupervisionEvent::ActorFailed(cell, error) => {
                 let Some(live) = state.live.remove(&cell.get_id()) else { return Ok(()) };
@@ -116,22 +114,23 @@ impl State {
         Ok(())
     }
 
-    async fn ended(&mut self, id: SessionId, exit: Option<Exit>) -> Result<(), ActorProcessingErr> {
+    fn ended(&self, live: &Live, exit: Option<Exit>) -> Result<(), ActorProcessingErr> {
         match exit {
-            None => self.leave(id, Ending::Interrupted),
+            None => self.leave(live.id, Ending::Interrupted),
             Some(Exit::StoreLost(lost)) => {
                 self.run.cast(RunMessage::Fatal(lost.into()))?;
-                self.leave(id, Ending::Interrupted)
+                self.leave(live.id, Ending::Interrupted)
             }
-            Some(Exit::Finished(finished)) => self.finished(id, *finished),
+            Some(Exit::Finished(finished)) => self.finished(live, *finished),
         }
     }
 
     /// Hands a finished session on. The run hears of it before the scorer does, so that it knows
     /// the session when the scorer acknowledges it.
-    fn finished(&mut self, id: SessionId, finished: Finished) -> Result<(), ActorProcessingErr> {
+    fn finished(&self, live: &Live, finished: Finished) -> Result<(), ActorProcessingErr> {
+        let (id, attempt) = (live.id, live.attempt);
         let Finished { record, files } = finished;
-        self.hub.aggregator.cast(aggregate::Message::Ended(id, record.outcome.clone()))?;
+        self.hub.aggregator.cast(aggregate::Message::Ended(id, attempt, record.outcome.clone()))?;
         match &self.hub.scorer {
             Some(scorer) if record.outcome.status.is_scored() => {
                 self.leave(id, Ending::Submitted(files))?;
@@ -157,22 +156,22 @@ impl State {
         let (history, resumable) = self.hub.durable_turns(id, attempt).await?;
         let at = Progress { turns: history.len(), acted: history.last().is_some_and(|t| !t.steps.is_empty()) };
         let again = Crashes { restarts: crashes.restarts + 1, last_at: Some(at) };
-        let restart = Write::Restart { session: id, attempt, reason: reason.to_owned(), ts: self.hub.clock.now() };
         match policy::after_crash(crashes, at, resumable, self.hub.plan.rng_seed(id)) {
             Decision::Continue(delay) => {
-                self.hub.keep(vec![restart]).await?;
+                self.hub.keep(vec![Write::Restart { session: id }]).await?;
                 self.begin(myself, id, attempt, again, history, delay).await
             }
             Decision::Anew(delay) => {
-                self.hub.keep(vec![restart]).await?;
+                let lost = self.hub.lost_attempt(id, attempt, reason, &history);
+                self.hub.keep(vec![Write::Restart { session: id }, lost]).await?;
                 let again = Crashes { last_at: None, ..again };
                 self.begin(myself, id, attempt + 1, again, Vec::new(), delay).await
             }
             Decision::GiveUp => {
-                let outcome = Arc::new(Outcome::without_end(Status::Crashed, reason));
+                let outcome = Arc::new(Outcome::crashed(reason));
                 let end = Write::End { session: id, attempt, outcome: outcome.clone(), work_s: 0.0, ts: self.hub.clock.now() };
                 self.hub.keep(vec![end]).await?;
-                self.hub.aggregator.cast(aggregate::Message::Ended(id, outcome))?;
+                self.hub.aggregator.cast(aggregate::Message::Ended(id, attempt, outcome))?;
                 self.leave(id, Ending::Settled { crashed: true })
             }
         }
@@ -180,11 +179,5 @@ impl State {
 
     fn leave(&self, id: SessionId, ending: Ending) -> Result<(), ActorProcessingErr> {
         Ok(self.run.cast(RunMessage::Ended(id, ending))?)
-    }
-}
-
-impl From<crate::store::StoreLost> for Error {
-    fn from(lost: crate::store::StoreLost) -> Self {
-        Self::internal(lost.to_string())
     }
 }

@@ -70,6 +70,17 @@ impl Hub {
         scorer.into_iter().chain([self.aggregator.get_cell()])
     }
 
+    /// What is kept of an attempt that is given up.
+    pub(super) fn lost_attempt(&self, id: SessionId, attempt: u32, reason: &str, turns: &[StoredTurn]) -> Write {
+        Write::LostAttempt {
+            session: id,
+            attempt,
+            reason: reason.into(),
+            cost_usd: turns.iter().map(|turn| turn.cost_usd).sum(),
+            ts: self.clock.now(),
+        }
+    }
+
     /// Makes writes durable.
     pub(super) async fn keep(&self, writes: Vec<Write>) -> Result<(), StoreLost> {
         self.store.commit(writes).await
@@ -85,23 +96,22 @@ impl Hub {
         .await
         .internal(|| "reading durable turns broke off".to_owned())??;
         let spec = self.plan.spec(id);
-        let called = steps.iter().filter(|s| !s.step.is_blocked()).filter_map(|s| s.step.decision.tool_call.as_ref());
+        let called = steps.iter().filter(|s| !s.body.is_blocked()).filter_map(|s| s.body.decision.tool_call.as_ref());
         let resumable = called
             .filter_map(|call| spec.tools.get(&call.tool))
             .all(|entry| entry.spec().resumable);
         let variant = &self.plan.variants[self.plan.grid.cell(id).variant];
         let mut history = Vec::with_capacity(turns.len());
         for stored in turns {
-            let reply = Reply::parse(stored.turn.reply, variant.options, Duration::ZERO)
+            let reply = Reply::parse(stored.body.reply, variant.options, Duration::ZERO)
                 .internal(|| format!("a durable reply of {} cannot be read again", self.plan.grid.key(id)))?;
-            let later = steps.partition_point(|s| s.step.turn <= stored.number);
+            let later = steps.partition_point(|s| s.body.turn <= stored.turn);
             let of_turn: Vec<_> = steps.drain(..later).collect();
             history.push(StoredTurn {
                 cost_usd: variant.model.cost(reply.content.usage.as_ref()),
                 reply: reply.content,
                 work_s: stored.work_s,
-                acted_s: of_turn.last().map_or(stored.work_s, |s| s.work_s),
-                steps: of_turn.into_iter().map(|s| s.step).collect(),
+                steps: of_turn.into_iter().map(|s| s.body).collect(),
             });
         }
         Ok((history, resumable))

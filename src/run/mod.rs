@@ -22,10 +22,10 @@ pub use shutdown::Shutdown;
 pub use supervisor::WindDown;
 
 use crate::{
-    aggregate::{self, Aggregator},
-    domain::{Clock, SessionId, SessionKey, Tally},
-    error::{Context, Error, Result},
-    score::{self, Scorer, SealedSuite},
+    aggregate::{self, Aggregator, Counting},
+    domain::{Clock, SessionId, SessionKey, SessionRecord, Tally},
+    error::{Context, Result},
+    score::{self, Measured, Scorer, ScorerOptions, SealedSuite},
     store::Handle,
 };
 use supervisor::{RunMessage, RunSupervisor};
@@ -69,8 +69,31 @@ pub struct Ended {
     pub wind_down: Option<WindDown>,
     /// Sessions whose credit has not come back: 0 when all is well.
     pub credits_out: usize,
-    /// The scorer, which still holds the hidden metrics.
-    pub scorer: Option<ActorRef<score::Message>>,
+    scorer: Option<ActorRef<score::Message>>,
+}
+
+impl Ended {
+    /// Asks the scorer, which still holds the hidden metrics, for their values; none when there is
+    /// no scorer.
+    ///
+    /// # Errors
+    /// When the scorer does not answer.
+    pub async fn measure(&self, records: Vec<SessionRecord>) -> Result<Vec<Measured>> {
+        let Some(scorer) = &self.scorer else { return Ok(Vec::new()) };
+        ractor::call!(scorer, |reply| score::Message::Measure { records, reply })
+            .internal(|| "the scorer does not answer".to_owned())
+    }
+
+    /// Lets the scorer go.
+    ///
+    /// # Errors
+    /// When it broke.
+    pub async fn close(self) -> Result<()> {
+        match self.scorer {
+            Some(scorer) => scorer.drain_and_wait(None).await.internal(|| "the scorer broke".to_owned()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Runs all sessions of `plan` that are to be run, to the last durable verdict.
@@ -80,19 +103,16 @@ pub struct Ended {
 pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
     let Setup { store, database, work, sealed, concurrency, done, shutdown, clock, tally, hooks } = setup;
     let schedule = plan.schedule(concurrency, &done);
-    let counting = aggregate::Counting { grid: plan.grid.clone(), store: store.clone(), tally: tally.clone(), scored: sealed.is_some() };
+    let counting = Counting::new(plan.grid.clone(), store.clone(), tally.clone(), sealed.is_some());
     let (aggregator, _) = Actor::spawn(None, Aggregator, counting).await.internal(not_started)?;
     let events = Arc::new(Events { run: OnceLock::new(), aggregator: aggregator.clone() });
     let scorer = match sealed {
         None => None,
         Some(sealed) => {
             let sink = events.clone();
-            let args = score::Arguments {
-                sealed,
-                sink: Arc::new(move |event| sink.pass_on(event)),
-                panic_on: hooks.panic_scoring,
-            };
-            Some(Actor::spawn(None, Scorer, args).await.internal(not_started)?.0)
+            let options = ScorerOptions { panic_on: hooks.panic_scoring };
+            let scorer = Scorer::new(Arc::new(move |event| sink.pass_on(event)), options);
+            Some(Actor::spawn(None, scorer, sealed).await.internal(not_started)?.0)
         }
     };
     let hub = Arc::new(Hub {

@@ -15,7 +15,7 @@ use super::{
 use crate::domain::{CheckResult, ScoreError, SessionKey, SessionRecord, Verdict};
 
 /// What the scorer is asked.
-pub enum ScorerMsg {
+pub enum Message {
     /// To judge a finished session: answered by [`Event::Acknowledged`], then [`Event::Verdict`].
     Submit {
         /// The asker's own number for it, given back with the events.
@@ -23,6 +23,8 @@ pub enum ScorerMsg {
         /// The session.
         record: SessionRecord,
     },
+    /// To say when everything submitted before has been judged.
+    Flush(RpcReplyPort<()>),
     /// To measure finished sessions, after the run: one [`Measured`] for every name of
     /// [`SealedSuite::metric_names`], in that order. The values are the aggregator's alone. Ask in
     /// batches: submits wait meanwhile.
@@ -115,13 +117,13 @@ impl Scorer {
 }
 
 impl Actor for Scorer {
-    type Msg = ScorerMsg;
+    type Msg = Message;
     type State = SealedSuite;
     type Arguments = SealedSuite;
 
     async fn pre_start(
         &self,
-        _: ActorRef<ScorerMsg>,
+        _: ActorRef<Message>,
         suite: SealedSuite,
     ) -> Result<SealedSuite, ActorProcessingErr> {
         Ok(suite)
@@ -129,17 +131,18 @@ impl Actor for Scorer {
 
     async fn handle(
         &self,
-        _: ActorRef<ScorerMsg>,
-        message: ScorerMsg,
+        _: ActorRef<Message>,
+        message: Message,
         suite: &mut SealedSuite,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            ScorerMsg::Submit { ticket, record } => {
+            Message::Submit { ticket, record } => {
                 (self.sink)(Event::Acknowledged { ticket });
                 let verdict = self.verdict(suite, &record);
                 (self.sink)(Event::Verdict { ticket, verdict });
             }
-            ScorerMsg::Measure { records, reply } => {
+            Message::Flush(reply) => drop(reply.send(())),
+            Message::Measure { records, reply } => {
                 if !reply.is_closed() {
                     // Whoever asked may be gone by now, and that is their affair.
                     let _ = reply.send(measure(suite, &records));

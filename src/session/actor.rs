@@ -169,7 +169,7 @@ impl State {
         if start.history.is_empty() {
             self.writes.push(Write::Begin { session: self.id, attempt: self.attempt, ts: self.clock.now() });
         }
-        self.worked = Stopwatch::from(start.history.last().map_or(0.0, |turn| turn.acted_s));
+        self.worked = Stopwatch::from(start.history.last().map_or(0.0, |turn| turn.work_s));
         self.todo = replay(&mut self.machine, start.history).into();
         Ok(())
     }
@@ -234,19 +234,13 @@ impl State {
         let turn = trace::Turn {
             reply: body,
             request_sha256: self.machine.conversation().digest(),
-            repairs: content.repairs.clone(),
+            repairs: content.repairs.iter().map(|r| r.as_str().to_owned()).collect(),
             finish: content.finish.clone(),
             refused: content.refused,
             usage: content.usage,
         };
-        self.turn = Some(Write::Turn {
-            session: self.id,
-            attempt: self.attempt,
-            turn: self.machine.turn(),
-            body: json(&turn),
-            work_s,
-            ts: self.clock.now(),
-        });
+        let of = (self.id, self.attempt);
+        self.turn = Some(Write::turn(of, self.machine.turn(), &turn, work_s, self.clock.now()));
         Event::Replied { cost_usd: self.model.cost(content.usage.as_ref()), work_s, reply: content }
     }
 
@@ -266,17 +260,8 @@ impl State {
     }
 
     fn keep_steps(&mut self, steps: &[trace::Step]) {
-        for step in steps {
-            self.writes.push(Write::Step {
-                session: self.id,
-                attempt: self.attempt,
-                step: step.step,
-                turn: step.turn,
-                call: step.call,
-                body: json(step),
-                ts: self.clock.now(),
-            });
-        }
+        let (of, ts) = ((self.id, self.attempt), self.clock.now());
+        self.writes.extend(steps.iter().map(|step| Write::step(of, step, ts)));
     }
 
     async fn end(&mut self, outcome: Outcome) -> Result<Finished, StoreLost> {
@@ -328,9 +313,4 @@ async fn within<T>(left: Option<Duration>, future: impl Future<Output = T>) -> R
         Some(left) => timeout(left, future).await,
         None => Ok(future.await),
     }
-}
-
-#[expect(clippy::expect_used, reason = "plain data with string keys always serialises")]
-fn json<T: serde::Serialize>(value: &T) -> String {
-    serde_json::to_string(value).expect("plain data")
 }

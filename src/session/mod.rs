@@ -5,6 +5,6 @@ mod budget;
 mod replay;
 pub mod step;
 
-pub use actor::{Finished, Job, SessionActor};
+pub use actor::{Exit, Finished, Job, SessionActor, State};
 pub use replay::StoredTurn;
 pub use step::{Machine, Spec};

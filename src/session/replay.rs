@@ -15,8 +15,6 @@ pub struct StoredTurn {
     pub work_s: f64,
     /// Its steps; none when the turn was cut off before they were durable.
     pub steps: Vec<Step>,
-    /// Working seconds when the steps were done.
-    pub acted_s: f64,
 }
 
 /// Feeds durable turns through a machine that has not begun, and returns what is to be done next.
@@ -26,12 +24,12 @@ pub struct StoredTurn {
 pub fn replay(machine: &mut Machine, turns: impl IntoIterator<Item = StoredTurn>) -> Vec<Effect> {
     let mut next = machine.step(Event::Begin);
     for turn in turns {
-        let StoredTurn { reply, cost_usd, work_s, steps, acted_s } = turn;
+        let StoredTurn { reply, cost_usd, work_s, steps } = turn;
         next = machine.step(Event::Replied { reply, cost_usd, work_s });
         let has_acted = !steps.is_empty();
         if has_acted && next.iter().any(|e| matches!(e, Effect::Run(_))) {
             let observations = brought_back(steps);
-            next = machine.step(Event::Observed { observations, work_s: acted_s });
+            next = machine.step(Event::Observed { observations, work_s });
         }
         next.retain(|e| !matches!(e, Effect::KeepTurn) && !(has_acted && matches!(e, Effect::KeepSteps(_))));
     }

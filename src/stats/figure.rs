@@ -65,6 +65,43 @@ pub enum Method {
 }
 
 impl Method {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Wilson,
+        Self::ClopperPearson,
+        Self::Jeffreys,
+        Self::GenJeffreys,
+        Self::WilsonLarge,
+        Self::StratWilson,
+        Self::ClusterT,
+        Self::ClusteredMicro,
+        Self::LogT,
+        Self::OrderStat,
+        Self::LogTRatio,
+    ];
+
+    /// Name in formats, for example `wilson`.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::Wilson => "wilson",
+            Self::ClopperPearson => "clopper_pearson",
+            Self::Jeffreys => "jeffreys",
+            Self::GenJeffreys => "gen_jeffreys",
+            Self::WilsonLarge => "wilson_large",
+            Self::StratWilson => "strat_wilson",
+            Self::ClusterT => "cluster_t",
+            Self::ClusteredMicro => "clustered_micro",
+            Self::LogT => "log_t",
+            Self::OrderStat => "order_stat",
+            Self::LogTRatio => "log_t_ratio",
+        }
+    }
+
+    /// The method with that tag.
+    pub fn by_tag(tag: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.tag() == tag)
+    }
+
     /// Name in text, for example `Wilson`.
     pub fn name(self) -> &'static str {
         match self {

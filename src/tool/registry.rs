@@ -4,7 +4,10 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, json};
 
 use super::Tool;
-use crate::{domain::ToolSpec, error::nearest};
+use crate::{
+    domain::{ToolSpec, is_wire_name},
+    error::nearest,
+};
 
 /// All tools of a run, by name. Schemas are compiled once, here.
 #[derive(Clone, Default)]
@@ -187,13 +190,6 @@ impl Entry {
     }
 }
 
-/// Whether providers take `name` as the name of a tool: `[A-Za-z0-9_-]{1,64}`.
-fn is_wire_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-}
 
 #[cfg(test)]
 mod tests {

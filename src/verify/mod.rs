@@ -13,8 +13,6 @@ use crate::{
     tool::ToolSet,
 };
 
-pub use schema::MAX_ARGUMENT_BYTES;
-
 /// The names that a config may choose from; `reply` is not among them, since it is always there.
 pub const NAMES: [&str; 3] = ["schema", "budget", "repeat"];
 

@@ -1,16 +1,12 @@
 use std::fmt::Write;
 
 use jsonschema::{ValidationError, error::ValidationErrorKind};
-use serde_json::Value;
 
 use super::{Context, Item, Verifier};
 use crate::{
-    domain::{Call, Code, Judgment, Phase},
+    domain::{Call, Code, Judgment, MAX_ARGS_BYTES, Phase},
     tool::ToolSet,
 };
-
-/// Longest text of a call's arguments that is looked at: 64 KiB.
-pub const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// Violations that are told; the rest is counted.
 const MAX_VIOLATIONS: usize = 8;
@@ -52,16 +48,16 @@ fn check(call: &Call, tools: &ToolSet) -> Result<String, (Code, String)> {
     let Some(entry) = tools.get(&call.tool) else {
         return Err((Code::UnknownTool, tools.unknown(&call.tool)));
     };
-    if call.args_len > MAX_ARGUMENT_BYTES {
+    if call.args_len > MAX_ARGS_BYTES {
         let reason = format!(
-            "the arguments are {} bytes long, at most {MAX_ARGUMENT_BYTES} are taken: call again with less",
+            "the arguments are {} bytes long, at most {MAX_ARGS_BYTES} are taken: call again with less",
             call.args_len
         );
         return Err((Code::TooLarge, reason));
     }
     let args = match &call.args {
         Ok(args) => args,
-        Err((code, raw)) => return Err((*code, unreadable(*code, raw))),
+        Err(bad) => return Err((bad.code, bad.reason.clone())),
     };
     let validator = entry.validator();
     if validator.is_valid(args) {
@@ -69,17 +65,6 @@ fn check(call: &Call, tools: &ToolSet) -> Result<String, (Code, String)> {
     }
     let errors: Vec<_> = validator.iter_errors(args).collect();
     Err((Code::Schema, violations(&errors)))
-}
-
-fn unreadable(code: Code, raw: &str) -> String {
-    if code == Code::CutOff {
-        return "the output limit cut the arguments off: call again with shorter ones".to_owned();
-    }
-    let why = match serde_json::from_str::<Value>(raw) {
-        Err(e) => format!(" ({e})"),
-        Ok(_) => String::new(),
-    };
-    format!("the arguments are not valid JSON{why}: call again with one JSON object")
 }
 
 /// All of them in one line, as `POINTER: MESSAGE`; those of the arguments as a whole have no pointer.

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use toml::Value;
 
 use super::*;
+use crate::domain::{Reading, ToolMode};
 
 const KNOWN: Known<'_> = Known {
     tools: &["calculator", "file_read", "web_fetch"],

@@ -3,8 +3,6 @@
 mod args;
 mod body;
 mod error;
-#[cfg(test)]
-mod golden;
 mod json_mode;
 mod text;
 

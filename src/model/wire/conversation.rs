@@ -8,12 +8,9 @@ use super::{
     message::{JsonCall, JsonReply, Message, ToolCall},
 };
 use crate::{
-    domain::{Action, Call, Observation, ToolMode, is_wire_name},
+    domain::{Action, Call, MAX_ARGS_BYTES, Observation, ToolMode, is_wire_name},
     model::{Normalised, call_id::CallIds},
 };
-
-/// Arguments whose text is longer than this, in bytes, do not go back to the model.
-const MAX_ARGS: usize = 64 << 10;
 
 const NO_REPLY: &str = "(no usable reply)";
 const NOT_RUN: &str = "(not run)";
@@ -223,7 +220,7 @@ fn sent_name(call: &Call) -> &str {
 fn sent_args(call: &Call) -> &Value {
     static EMPTY: LazyLock<Value> = LazyLock::new(|| Value::Object(Map::new()));
     match &call.args {
-        Ok(args @ Value::Object(_)) if call.args_len <= MAX_ARGS => args,
+        Ok(args @ Value::Object(_)) if call.args_len <= MAX_ARGS_BYTES => args,
         _ => &EMPTY,
     }
 }

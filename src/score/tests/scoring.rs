@@ -13,7 +13,7 @@ type Log = Arc<Mutex<Vec<Event>>>;
 async fn start(
     suite: SealedSuite,
     options: ScorerOptions,
-) -> (ActorRef<ScorerMsg>, JoinHandle<()>, Log) {
+) -> (ActorRef<Message>, JoinHandle<()>, Log) {
     let log = Log::default();
     let events = Arc::clone(&log);
     let sink: Sink = Arc::new(move |event| events.lock().unwrap().push(event));
@@ -58,7 +58,7 @@ async fn each_submit_is_acknowledged_and_then_judged() {
         record("c", Some("391")),
     ];
     for (ticket, record) in (1..).zip(records) {
-        scorer.cast(ScorerMsg::Submit { ticket, record }).unwrap();
+        scorer.cast(Message::Submit { ticket, record }).unwrap();
     }
     scorer.drain_and_wait(None).await.unwrap();
     handle.await.unwrap();
@@ -104,7 +104,7 @@ async fn metrics_are_measured_by_name_in_order() {
         record("c", Some("3")),
         record("a", Some(&"9".repeat(400))),
     ];
-    let measured = call!(scorer, |reply| ScorerMsg::Measure { records, reply }).unwrap();
+    let measured = call!(scorer, |reply| Message::Measure { records, reply }).unwrap();
     let values: Vec<_> = measured.into_iter().map(|m| (m.metric, m.values)).collect();
     assert_eq!(
         values,

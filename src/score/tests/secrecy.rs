@@ -162,7 +162,7 @@ async fn events_say_nothing() {
             let (scorer, handle) = ractor::Actor::spawn(None, scorer, suite).await.unwrap();
             let record = record("a", Some("no"));
             scorer
-                .cast(ScorerMsg::Submit { ticket: 1, record })
+                .cast(Message::Submit { ticket: 1, record })
                 .unwrap();
             scorer.drain_and_wait(None).await.unwrap();
             handle.await.unwrap();

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    domain::{BoxFuture, Observation, ToolSpec},
+    domain::{BadArgs, BoxFuture, MAX_ARGS_BYTES, Observation, ToolSpec},
     tool::{BUILTIN, BuiltinOptions, Registry, Tool, ToolContext, builtin},
 };
 
@@ -49,7 +49,7 @@ fn judge(item: Item<'_>, tools: &ToolSet) -> Option<Judgment> {
     })
 }
 
-fn call(tool: &str, args: Result<Value, (Code, String)>, args_len: usize) -> Call {
+fn call(tool: &str, args: Result<Value, BadArgs>, args_len: usize) -> Call {
     Call {
         id: "1".to_owned(),
         tool: tool.to_owned(),
@@ -74,7 +74,7 @@ fn what_passes() {
     let call = call(
         "calculator",
         Ok(json!({"expression": "17 * 23"})),
-        MAX_ARGUMENT_BYTES,
+        MAX_ARGS_BYTES,
     );
     let table = [
         (Item::Call(&call), "args match calculator schema"),
@@ -95,8 +95,8 @@ fn what_passes() {
 #[test]
 fn what_fails_first() {
     let tools = builtin_tools();
-    let over = MAX_ARGUMENT_BYTES + 1;
-    let unreadable = |code| Err((code, "{\"a\": }".to_owned()));
+    let over = MAX_ARGS_BYTES + 1;
+    let unreadable = |code| Err(BadArgs { code, reason: "mend it".to_owned(), text: "{\"a\": }".to_owned() });
     let table = [
         (
             call("calculater", unreadable(Code::NotJson), over),
@@ -116,12 +116,12 @@ fn what_fails_first() {
         (
             call("calculator", unreadable(Code::NotJson), 7),
             Code::NotJson,
-            "the arguments are not valid JSON (expected value at line 1 column 7): call again with one JSON object",
+            "mend it",
         ),
         (
             call("calculator", unreadable(Code::CutOff), 7),
             Code::CutOff,
-            "the output limit cut the arguments off: call again with shorter ones",
+            "mend it",
         ),
     ];
     for (call, code, reason) in table {

@@ -91,9 +91,9 @@ fn a_call_without_a_step_still_gets_a_result() {
 
 #[test]
 fn arguments_go_back_as_a_valid_object() {
-    let long = format!(r#"{{"a":"{}"}}"#, "1".repeat(MAX_ARGS));
-    let edge = format!(r#"{{"a":"{}"}}"#, "1".repeat(MAX_ARGS - 8));
-    assert_eq!(edge.len(), MAX_ARGS);
+    let long = format!(r#"{{"a":"{}"}}"#, "1".repeat(MAX_ARGS_BYTES));
+    let edge = format!(r#"{{"a":"{}"}}"#, "1".repeat(MAX_ARGS_BYTES - 8));
+    assert_eq!(edge.len(), MAX_ARGS_BYTES);
     let table = [
         (r#"{"a":1}"#, r#"{"a":1}"#),
         (r#"{"a":1}"""#, "{}"),

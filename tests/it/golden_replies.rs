@@ -3,7 +3,17 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::*;
+use farm::{
+    domain::{Action, Call, Code, ToolMode},
+    model::{
+        ModelError, ModelErrorKind, Normalised, Options, Retry,
+        normalise::normalise,
+    },
+    tool::{BuiltinOptions, builtin},
+    verify::{Context, DEFAULT, Item, Verifiers},
+};
+
+use crate::golden_table;
 
 #[derive(Deserialize)]
 struct Row {
@@ -23,20 +33,19 @@ struct RowOptions {
     text_calls: bool,
 }
 
-/// What the schema verifier says of a call behind `normalise`, for the calculator's schema.
+/// What the schema verifier says of a call behind `normalise`.
 fn blocked(call: &Call) -> Option<Code> {
-    let expression = |args: &Value| {
-        let args = args.as_object()?;
-        (args.len() == 1 && args.get("expression")?.is_string()).then_some(())
-    };
-    if call.args_len > 64 << 10 {
-        return Some(Code::TooLarge);
-    }
-    match &call.args {
-        Err(bad) => Some(bad.code),
-        Ok(_) if call.tool != "calculator" => Some(Code::UnknownTool),
-        Ok(args) => expression(args).is_none().then_some(Code::Schema),
-    }
+    let registry = builtin(&BuiltinOptions::default()).unwrap();
+    let tools = registry.select(["calculator"]).unwrap();
+    let judgments = Verifiers::new(DEFAULT).unwrap().pre_act(&Context {
+        item: Item::Call(call),
+        step: 0,
+        max_steps: 8,
+        tools: &tools,
+        repeats: 1,
+        observation: None,
+    });
+    judgments.iter().find(|j| !j.passed).and_then(|j| j.code)
 }
 
 fn seen(result: &Result<Normalised, ModelError>) -> Map<String, Value> {
@@ -85,7 +94,7 @@ fn seen(result: &Result<Normalised, ModelError>) -> Map<String, Value> {
 #[test]
 fn golden_replies() {
     let mut ran = 0;
-    for line in crate::golden::read("replies.jsonl").lines() {
+    for line in golden_table::read("replies.jsonl").lines() {
         let row: Row = serde_json::from_str(line).unwrap();
         let body = match &row.body {
             Value::String(text) => text.clone(),
@@ -112,5 +121,5 @@ fn golden_replies() {
         }
         ran += 1;
     }
-    crate::golden::check_count("replies.jsonl", ran, 89);
+    golden_table::check_count("replies.jsonl", ran, 89);
 }

@@ -1,0 +1,5 @@
+//! All integration tests, in one binary.
+
+mod golden_replies;
+mod golden_table;
+mod law;
