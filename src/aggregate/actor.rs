@@ -38,7 +38,11 @@ impl Actor for Aggregator {
     type State = Counting;
     type Arguments = Counting;
 
-    async fn pre_start(&self, _: ActorRef<Message>, counting: Counting) -> Result<Counting, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        _: ActorRef<Message>,
+        counting: Counting,
+    ) -> Result<Counting, ActorProcessingErr> {
         Ok(counting)
     }
 
@@ -58,7 +62,10 @@ impl Actor for Aggregator {
                 };
                 counting.settle(session, state);
                 let attempt = counting.unscored.remove(&session).unwrap_or(0);
-                counting.store.post(vec![Write::score((session, attempt), &verdict)]).await?;
+                counting
+                    .store
+                    .post(vec![Write::score((session, attempt), &verdict)])
+                    .await?;
             }
         }
         Ok(())
@@ -69,7 +76,13 @@ impl Counting {
     /// Counts of a run that has not begun.
     #[must_use]
     pub fn new(grid: Grid, store: Handle, tally: Arc<Mutex<Tally>>, scored: bool) -> Self {
-        Self { grid, store, tally, scored, unscored: HashMap::new() }
+        Self {
+            grid,
+            store,
+            tally,
+            scored,
+            unscored: HashMap::new(),
+        }
     }
 
     fn ended(&mut self, id: SessionId, attempt: u32, outcome: &Outcome) {

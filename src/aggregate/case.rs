@@ -28,14 +28,19 @@ pub(super) struct CaseData {
 
 impl CaseData {
     pub fn new(planned: u64) -> Self {
-        Self { ledger: Ledger::planned(planned), ..Self::default() }
+        Self {
+            ledger: Ledger::planned(planned),
+            ..Self::default()
+        }
     }
 
     /// Takes one session that has begun.
     pub fn add(&mut self, row: &SessionRow) {
         let state = row.state();
         self.ledger.settle(state);
-        let Some(outcome) = row.outcome.as_ref().filter(|_| state.is_scored()) else { return };
+        let Some(outcome) = row.outcome.as_ref().filter(|_| state.is_scored()) else {
+            return;
+        };
         self.passed += u64::from(state == SessionState::Passed);
         match outcome.status {
             Status::Completed => {
@@ -56,10 +61,18 @@ impl CaseData {
             _ => &[],
         };
         for check in checks {
-            let at = self.checks.iter().position(|c| c.name == check.name).unwrap_or_else(|| {
-                self.checks.push(CheckSummary { name: check.name.clone(), passed: 0, n: 0 });
-                self.checks.len() - 1
-            });
+            let at = self
+                .checks
+                .iter()
+                .position(|c| c.name == check.name)
+                .unwrap_or_else(|| {
+                    self.checks.push(CheckSummary {
+                        name: check.name.clone(),
+                        passed: 0,
+                        n: 0,
+                    });
+                    self.checks.len() - 1
+                });
             self.checks[at].passed += u64::from(check.passed);
             self.checks[at].n += 1;
         }
@@ -67,7 +80,11 @@ impl CaseData {
 
     /// Counts of a rate of this case.
     pub fn tally(&self, k: u64) -> Tally {
-        Tally { passed: k, scored: self.ledger.scored(), planned: self.planned() }
+        Tally {
+            passed: k,
+            scored: self.ledger.scored(),
+            planned: self.planned(),
+        }
     }
 
     /// Values of a mean of this case.
@@ -84,12 +101,16 @@ impl CaseData {
             (0, _) => Some(Label::Never),
             _ => Some(Label::Flaky),
         };
-        let max_failure_rate =
-            pass_rate.lo.filter(|_| label == Some(Label::Always)).map(|lo| crate::stats::round_sig(1.0 - lo, 10));
+        let max_failure_rate = pass_rate
+            .lo
+            .filter(|_| label == Some(Label::Always))
+            .map(|lo| crate::stats::round_sig(1.0 - lo, 10));
         CaseSummary {
             id: id.clone(),
             ledger: self.ledger,
-            verifier_score: figure(mean::gen_jeffreys(&self.scores, level).with_planned(self.planned())),
+            verifier_score: figure(
+                mean::gen_jeffreys(&self.scores, level).with_planned(self.planned()),
+            ),
             steps: Steps {
                 mean: figure(mean::log_t(&self.steps, level).with_planned(self.planned())),
                 completed: self.completed,

@@ -36,7 +36,13 @@ pub(super) fn rate(cases: &[Case], units: &Units, level: Level) -> Rate {
 }
 
 /// A non-negative quantity: its total, if it is known for every scored session, and its mean.
-pub(super) fn amount(values: &[&[f64]], cases: &[Case], scored: u64, units: &Units, level: Level) -> Amount {
+pub(super) fn amount(
+    values: &[&[f64]],
+    cases: &[Case],
+    scored: u64,
+    units: &Units,
+    level: Level,
+) -> Amount {
     let known: usize = values.iter().map(|v| v.len()).sum();
     let is_known = known as u64 == scored && scored > 0;
     let mut mean = strata::log_t(cases, units, level);
@@ -53,7 +59,10 @@ pub(super) fn amount(values: &[&[f64]], cases: &[Case], scored: u64, units: &Uni
 pub(super) fn bounds(bounds: &stats::missing::Bounds) -> Option<Bounds> {
     match (bounds.missing, bounds.lo, bounds.hi) {
         (0, ..) => None,
-        (_, Some(lo), Some(hi)) => Some(Bounds { lo: round(lo), hi: round(hi) }),
+        (_, Some(lo), Some(hi)) => Some(Bounds {
+            lo: round(lo),
+            hi: round(hi),
+        }),
         _ => None,
     }
 }

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     domain::{
-        Figure, Grid, Ledger, Overall, Reading, SUMMARY_SCHEMA, SessionRecord, Steps, Summary, SummaryStatus,
-        VariantSummary,
+        Figure, Grid, Ledger, Overall, Reading, SUMMARY_SCHEMA, SessionRecord, Steps, Summary,
+        SummaryStatus, VariantSummary,
     },
     error::Result,
     stats::{
@@ -44,7 +44,11 @@ pub type Metric = (String, Vec<Option<f64>>);
 /// When the store cannot be read or the scorer does not answer.
 pub fn summarise(reader: &Reader, grid: &Grid, options: &Options<'_>) -> Result<Summary> {
     let by_id = sorted_by_id(grid);
-    let units = Units::new(by_id.iter().map(|case| options.clusters.get(*case).and_then(Option::as_deref)));
+    let units = Units::new(
+        by_id
+            .iter()
+            .map(|case| options.clusters.get(*case).and_then(Option::as_deref)),
+    );
     let variants = (0..grid.variants.len())
         .map(|variant| summarise_variant(reader, grid, options, variant, &by_id, &units))
         .collect::<Result<Vec<_>>>()?;
@@ -53,7 +57,11 @@ pub fn summarise(reader: &Reader, grid: &Grid, options: &Options<'_>) -> Result<
     let is_partial = ledger.errored + ledger.not_run + ledger.unscored > 0;
     Ok(Summary {
         schema: SUMMARY_SCHEMA.to_owned(),
-        status: if is_partial { SummaryStatus::Partial } else { SummaryStatus::Complete },
+        status: if is_partial {
+            SummaryStatus::Partial
+        } else {
+            SummaryStatus::Complete
+        },
         reading: options.reading,
         ledger,
         variants,
@@ -89,7 +97,9 @@ fn summarise_variant(
         if let Some(measure) = options.measure {
             for (name, values) in measure(records)? {
                 let values: Vec<f64> = values.into_iter().flatten().collect();
-                let of_metric = metrics.entry(name).or_insert_with(|| vec![Case::default(); by_id.len()]);
+                let of_metric = metrics
+                    .entry(name)
+                    .or_insert_with(|| vec![Case::default(); by_id.len()]);
                 of_metric[at] = Case::new(&values, values.len() as u64);
             }
         }
@@ -98,8 +108,11 @@ fn summarise_variant(
     let overall = overall(grid, by_id, &cases, &metrics, units, options.level);
     let mut ledger = Ledger::default();
     cases.iter().for_each(|c| ledger.add(&c.ledger));
-    let mut summaries: Vec<_> =
-        by_id.iter().zip(&cases).map(|(case, data)| (case, data.summary(&grid.cases[*case], options.level))).collect();
+    let mut summaries: Vec<_> = by_id
+        .iter()
+        .zip(&cases)
+        .map(|(case, data)| (case, data.summary(&grid.cases[*case], options.level)))
+        .collect();
     summaries.sort_by_key(|(case, _)| **case);
     Ok(VariantSummary {
         variant: grid.variants[variant].clone(),
@@ -112,7 +125,11 @@ fn summarise_variant(
 /// What hidden metrics look at: the end of a scored session.
 fn record(grid: &Grid, row: &SessionRow) -> Option<SessionRecord> {
     let outcome = row.outcome.clone().filter(|_| row.state().is_scored())?;
-    Some(SessionRecord { key: grid.key(row.session), outcome: outcome.into(), steps: Vec::new() })
+    Some(SessionRecord {
+        key: grid.key(row.session),
+        outcome: outcome.into(),
+        steps: Vec::new(),
+    })
 }
 
 fn overall(
@@ -125,9 +142,14 @@ fn overall(
 ) -> Overall {
     let scored: u64 = cases.iter().map(|c| c.ledger.scored()).sum();
     let share = |count: fn(&CaseData) -> u64| -> Vec<Case> {
-        cases.iter().map(|c| Case::from(c.tally(count(c)))).collect()
+        cases
+            .iter()
+            .map(|c| Case::from(c.tally(count(c))))
+            .collect()
     };
-    let means = |of: fn(&CaseData) -> &[f64]| -> Vec<Case> { cases.iter().map(|c| c.values(of(c))).collect() };
+    let means = |of: fn(&CaseData) -> &[f64]| -> Vec<Case> {
+        cases.iter().map(|c| c.values(of(c))).collect()
+    };
     let total = |of: fn(&CaseData) -> &[f64]| {
         let values: Vec<&[f64]> = cases.iter().map(of).collect();
         amount(&values, &means(of), scored, units, level)
@@ -138,7 +160,13 @@ fn overall(
     let seeds = grid.seeds.end - grid.seeds.start;
     let pass_k = |kind: PassK| -> BTreeMap<u32, Figure> {
         let ks = KS.into_iter().filter(|k| u64::from(*k) <= seeds);
-        ks.map(|k| (k, figure(pass_k::overall(kind, k.into(), &tallies, units, level).figure))).collect()
+        ks.map(|k| {
+            (
+                k,
+                figure(pass_k::overall(kind, k.into(), &tallies, units, level).figure),
+            )
+        })
+        .collect()
     };
     Overall {
         pass_rate_bounds: bounds(&missing),
@@ -165,13 +193,23 @@ fn overall(
         pass_at_k: pass_k(PassK::AtK),
         pass_hat_k: pass_k(PassK::HatK),
         variance: components(&passed),
-        metrics: metrics.iter().map(|(name, cases)| (name.clone(), metric(cases, units, level))).collect(),
+        metrics: metrics
+            .iter()
+            .map(|(name, cases)| (name.clone(), metric(cases, units, level)))
+            .collect(),
         pass_rate: rate(&passed, units, level),
     }
 }
 
 /// A hidden metric: a rate where all its case means lie in [0, 1], else a quantity like steps.
 fn metric(cases: &[Case], units: &Units, level: Level) -> Figure {
-    let is_rate = cases.iter().filter_map(Case::value).all(|mean| (0.0..=1.0).contains(&mean));
-    figure(if is_rate { strata::gen_jeffreys(cases, units, level) } else { strata::log_t(cases, units, level) })
+    let is_rate = cases
+        .iter()
+        .filter_map(Case::value)
+        .all(|mean| (0.0..=1.0).contains(&mean));
+    figure(if is_rate {
+        strata::gen_jeffreys(cases, units, level)
+    } else {
+        strata::log_t(cases, units, level)
+    })
 }

@@ -54,7 +54,12 @@ impl Actor for CaseSupervisor {
         _: ActorRef<CaseMessage>,
         (hub, run): (Arc<Hub>, ActorRef<RunMessage>),
     ) -> Result<State, ActorProcessingErr> {
-        Ok(State { hub, run, live: HashMap::new(), halted: false })
+        Ok(State {
+            hub,
+            run,
+            live: HashMap::new(),
+            halted: false,
+        })
     }
 
     async fn handle(
@@ -66,7 +71,16 @@ impl Actor for CaseSupervisor {
         match message {
             CaseMessage::Start(id) if state.halted => state.leave(id, Ending::Interrupted)?,
             CaseMessage::Start(id) => {
-                state.begin(&myself, id, 0, Crashes::default(), Vec::new(), Duration::ZERO).await?;
+                state
+                    .begin(
+                        &myself,
+                        id,
+                        0,
+                        Crashes::default(),
+                        Vec::new(),
+                        Duration::ZERO,
+                    )
+                    .await?;
             }
             CaseMessage::Halt => {
                 state.halted = true;
@@ -84,12 +98,18 @@ impl Actor for CaseSupervisor {
     ) -> Result<(), ActorProcessingErr> {
         match event {
             SupervisionEvent::ActorTerminated(cell, left, _) => {
-                let Some(live) = state.live.remove(&cell.get_id()) else { return Ok(()) };
-                let exit = left.and_then(|mut s| s.take::<session::State>().ok()).and_then(|s| s.exit);
+                let Some(live) = state.live.remove(&cell.get_id()) else {
+                    return Ok(());
+                };
+                let exit = left
+                    .and_then(|mut s| s.take::<session::State>().ok())
+                    .and_then(|s| s.exit);
                 state.ended(&live, exit)
             }
             SupervisionEvent::ActorFailed(cell, error) => {
-                let Some(live) = state.live.remove(&cell.get_id()) else { return Ok(()) };
+                let Some(live) = state.live.remove(&cell.get_id()) else {
+                    return Ok(());
+                };
                 state.crashed(&myself, live, &error.to_string()).await
             }
             _ => Ok(()),
@@ -110,7 +130,15 @@ impl State {
         let job = self.hub.job(id, attempt, history, delay);
         let (actor, _) = Actor::spawn_linked(None, SessionActor, job, myself.get_cell()).await?;
         let cell = actor.get_cell();
-        self.live.insert(cell.get_id(), Live { cell, id, attempt, crashes });
+        self.live.insert(
+            cell.get_id(),
+            Live {
+                cell,
+                id,
+                attempt,
+                crashes,
+            },
+        );
         Ok(())
     }
 
@@ -130,11 +158,18 @@ impl State {
     fn finished(&self, live: &Live, finished: Finished) -> Result<(), ActorProcessingErr> {
         let (id, attempt) = (live.id, live.attempt);
         let Finished { record, files } = finished;
-        self.hub.aggregator.cast(aggregate::Message::Ended(id, attempt, record.outcome.clone()))?;
+        self.hub.aggregator.cast(aggregate::Message::Ended(
+            id,
+            attempt,
+            record.outcome.clone(),
+        ))?;
         match &self.hub.scorer {
             Some(scorer) if record.outcome.status.is_scored() => {
                 self.leave(id, Ending::Submitted(files))?;
-                scorer.cast(score::Message::Submit { ticket: id.0, record })?;
+                scorer.cast(score::Message::Submit {
+                    ticket: id.0,
+                    record,
+                })?;
                 Ok(())
             }
             _ => self.leave(id, Ending::Settled { crashed: false }),
@@ -147,15 +182,26 @@ impl State {
         live: Live,
         reason: &str,
     ) -> Result<(), ActorProcessingErr> {
-        let Live { id, attempt, crashes, .. } = live;
+        let Live {
+            id,
+            attempt,
+            crashes,
+            ..
+        } = live;
         let key = self.hub.plan.grid.key(id);
         tracing::warn!(%key, attempt, reason, "session crashed");
         if self.halted {
             return self.leave(id, Ending::Interrupted);
         }
         let (history, resumable) = self.hub.durable_turns(id, attempt).await?;
-        let at = Progress { turns: history.len(), acted: history.last().is_some_and(|t| !t.steps.is_empty()) };
-        let again = Crashes { restarts: crashes.restarts + 1, last_at: Some(at) };
+        let at = Progress {
+            turns: history.len(),
+            acted: history.last().is_some_and(|t| !t.steps.is_empty()),
+        };
+        let again = Crashes {
+            restarts: crashes.restarts + 1,
+            last_at: Some(at),
+        };
         match policy::after_crash(crashes, at, resumable, self.hub.plan.rng_seed(id)) {
             Decision::Continue(delay) => {
                 self.hub.keep(vec![Write::Restart { session: id }]).await?;
@@ -163,15 +209,29 @@ impl State {
             }
             Decision::Anew(delay) => {
                 let lost = self.hub.lost_attempt(id, attempt, reason, &history);
-                self.hub.keep(vec![Write::Restart { session: id }, lost]).await?;
-                let again = Crashes { last_at: None, ..again };
-                self.begin(myself, id, attempt + 1, again, Vec::new(), delay).await
+                self.hub
+                    .keep(vec![Write::Restart { session: id }, lost])
+                    .await?;
+                let again = Crashes {
+                    last_at: None,
+                    ..again
+                };
+                self.begin(myself, id, attempt + 1, again, Vec::new(), delay)
+                    .await
             }
             Decision::GiveUp => {
                 let outcome = Arc::new(Outcome::crashed(reason));
-                let end = Write::End { session: id, attempt, outcome: outcome.clone(), work_s: 0.0, ts: self.hub.clock.now() };
+                let end = Write::End {
+                    session: id,
+                    attempt,
+                    outcome: outcome.clone(),
+                    work_s: 0.0,
+                    ts: self.hub.clock.now(),
+                };
                 self.hub.keep(vec![end]).await?;
-                self.hub.aggregator.cast(aggregate::Message::Ended(id, attempt, outcome))?;
+                self.hub
+                    .aggregator
+                    .cast(aggregate::Message::Ended(id, attempt, outcome))?;
                 self.leave(id, Ending::Settled { crashed: true })
             }
         }

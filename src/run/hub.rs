@@ -42,11 +42,24 @@ pub struct Hub {
 
 impl Hub {
     /// All that one session needs.
-    pub(super) fn job(&self, id: SessionId, attempt: u32, history: Vec<StoredTurn>, delay: Duration) -> Job {
+    pub(super) fn job(
+        &self,
+        id: SessionId,
+        attempt: u32,
+        history: Vec<StoredTurn>,
+        delay: Duration,
+    ) -> Job {
         let cell = self.plan.grid.cell(id);
         let key = self.plan.grid.key(id);
-        let files = self.plan.cases[cell.case].files.clone().map(|from| (from, self.work.join(folder_name(&key))));
-        let panic_at = self.panic_at.as_ref().filter(|(k, _)| *k == key).map(|(_, turn)| *turn);
+        let files = self.plan.cases[cell.case]
+            .files
+            .clone()
+            .map(|from| (from, self.work.join(folder_name(&key))));
+        let panic_at = self
+            .panic_at
+            .as_ref()
+            .filter(|(k, _)| *k == key)
+            .map(|(_, turn)| *turn);
         Job {
             id,
             rng_seed: self.plan.rng_seed(id),
@@ -71,7 +84,13 @@ impl Hub {
     }
 
     /// What is kept of an attempt that is given up.
-    pub(super) fn lost_attempt(&self, id: SessionId, attempt: u32, reason: &str, turns: &[StoredTurn]) -> Write {
+    pub(super) fn lost_attempt(
+        &self,
+        id: SessionId,
+        attempt: u32,
+        reason: &str,
+        turns: &[StoredTurn],
+    ) -> Write {
         Write::LostAttempt {
             session: id,
             attempt,
@@ -87,7 +106,11 @@ impl Hub {
     }
 
     /// The durable turns of an attempt, and whether all tools that it called may be replayed.
-    pub(super) async fn durable_turns(&self, id: SessionId, attempt: u32) -> Result<(Vec<StoredTurn>, bool)> {
+    pub(super) async fn durable_turns(
+        &self,
+        id: SessionId,
+        attempt: u32,
+    ) -> Result<(Vec<StoredTurn>, bool)> {
         let database = self.database.clone();
         let (turns, mut steps) = tokio::task::spawn_blocking(move || {
             let reader = Reader::open(&database)?;
@@ -96,15 +119,24 @@ impl Hub {
         .await
         .internal(|| "reading durable turns broke off".to_owned())??;
         let spec = self.plan.spec(id);
-        let called = steps.iter().filter(|s| !s.body.is_blocked()).filter_map(|s| s.body.decision.tool_call.as_ref());
+        let called = steps
+            .iter()
+            .filter(|s| !s.body.is_blocked())
+            .filter_map(|s| s.body.decision.tool_call.as_ref());
         let resumable = called
             .filter_map(|call| spec.tools.get(&call.tool))
             .all(|entry| entry.spec().resumable);
         let variant = &self.plan.variants[self.plan.grid.cell(id).variant];
         let mut history = Vec::with_capacity(turns.len());
         for stored in turns {
-            let reply = Reply::parse(stored.body.reply, variant.options, Duration::ZERO)
-                .internal(|| format!("a durable reply of {} cannot be read again", self.plan.grid.key(id)))?;
+            let reply = Reply::parse(stored.body.reply, variant.options, Duration::ZERO).internal(
+                || {
+                    format!(
+                        "a durable reply of {} cannot be read again",
+                        self.plan.grid.key(id)
+                    )
+                },
+            )?;
             let later = steps.partition_point(|s| s.body.turn <= stored.turn);
             let of_turn: Vec<_> = steps.drain(..later).collect();
             history.push(StoredTurn {
@@ -121,5 +153,9 @@ impl Hub {
 /// The folder of a session: a digest, so that any two keys differ in any file system.
 fn folder_name(key: &SessionKey) -> String {
     let digest = Sha256::digest(key.to_string().as_bytes());
-    digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    digest
+        .iter()
+        .take(12)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

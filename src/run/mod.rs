@@ -79,7 +79,9 @@ impl Ended {
     /// # Errors
     /// When the scorer does not answer.
     pub async fn measure(&self, records: Vec<SessionRecord>) -> Result<Vec<Measured>> {
-        let Some(scorer) = &self.scorer else { return Ok(Vec::new()) };
+        let Some(scorer) = &self.scorer else {
+            return Ok(Vec::new());
+        };
         ractor::call!(scorer, |reply| score::Message::Measure { records, reply })
             .internal(|| "the scorer does not answer".to_owned())
     }
@@ -90,7 +92,10 @@ impl Ended {
     /// When it broke.
     pub async fn close(self) -> Result<()> {
         match self.scorer {
-            Some(scorer) => scorer.drain_and_wait(None).await.internal(|| "the scorer broke".to_owned()),
+            Some(scorer) => scorer
+                .drain_and_wait(None)
+                .await
+                .internal(|| "the scorer broke".to_owned()),
             None => Ok(()),
         }
     }
@@ -101,18 +106,46 @@ impl Ended {
 /// # Errors
 /// When the store, the scorer or a supervisor fails; what is durable stays.
 pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
-    let Setup { store, database, work, sealed, concurrency, done, shutdown, clock, tally, hooks } = setup;
+    let Setup {
+        store,
+        database,
+        work,
+        sealed,
+        concurrency,
+        done,
+        shutdown,
+        clock,
+        tally,
+        hooks,
+    } = setup;
     let schedule = plan.schedule(concurrency, &done);
-    let counting = Counting::new(plan.grid.clone(), store.clone(), tally.clone(), sealed.is_some());
-    let (aggregator, _) = Actor::spawn(None, Aggregator, counting).await.internal(not_started)?;
-    let events = Arc::new(Events { run: OnceLock::new(), aggregator: aggregator.clone() });
+    let counting = Counting::new(
+        plan.grid.clone(),
+        store.clone(),
+        tally.clone(),
+        sealed.is_some(),
+    );
+    let (aggregator, _) = Actor::spawn(None, Aggregator, counting)
+        .await
+        .internal(not_started)?;
+    let events = Arc::new(Events {
+        run: OnceLock::new(),
+        aggregator: aggregator.clone(),
+    });
     let scorer = match sealed {
         None => None,
         Some(sealed) => {
             let sink = events.clone();
-            let options = ScorerOptions { panic_on: hooks.panic_scoring };
+            let options = ScorerOptions {
+                panic_on: hooks.panic_scoring,
+            };
             let scorer = Scorer::new(Arc::new(move |event| sink.pass_on(event)), options);
-            Some(Actor::spawn(None, scorer, sealed).await.internal(not_started)?.0)
+            Some(
+                Actor::spawn(None, scorer, sealed)
+                    .await
+                    .internal(not_started)?
+                    .0,
+            )
         }
     };
     let hub = Arc::new(Hub {
@@ -127,7 +160,9 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
         panic_at: hooks.panic_at,
     });
     let (tell, told) = oneshot::channel();
-    let (run, over) = Actor::spawn(None, RunSupervisor, (hub, schedule, tell)).await.internal(not_started)?;
+    let (run, over) = Actor::spawn(None, RunSupervisor, (hub, schedule, tell))
+        .await
+        .internal(not_started)?;
     // Set before the first session begins, so before the first event.
     let _ = events.run.set(run.clone());
     run.cast(RunMessage::Begin).internal(not_started)?;
@@ -143,7 +178,11 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
         return Err(error);
     }
     closing?;
-    Ok(Ended { wind_down: last.wind_down, credits_out: last.credits_out, scorer })
+    Ok(Ended {
+        wind_down: last.wind_down,
+        credits_out: last.credits_out,
+        scorer,
+    })
 }
 
 fn not_started() -> String {
@@ -151,11 +190,17 @@ fn not_started() -> String {
 }
 
 /// Waits until every verdict has been counted and handed to the store.
-async fn close(scorer: Option<&ActorRef<score::Message>>, aggregator: &ActorRef<aggregate::Message>) -> Result<()> {
+async fn close(
+    scorer: Option<&ActorRef<score::Message>>,
+    aggregator: &ActorRef<aggregate::Message>,
+) -> Result<()> {
     if let Some(scorer) = scorer {
         ractor::call!(scorer, score::Message::Flush).internal(|| "the scorer broke".to_owned())?;
     }
-    aggregator.drain_and_wait(None).await.internal(|| "the aggregator broke".to_owned())
+    aggregator
+        .drain_and_wait(None)
+        .await
+        .internal(|| "the aggregator broke".to_owned())
 }
 
 /// Where the scorer's events go.
@@ -174,7 +219,10 @@ impl Events {
                 }
             }
             score::Event::Verdict { ticket, verdict } => {
-                drop(self.aggregator.cast(aggregate::Message::Scored(SessionId(ticket), verdict)));
+                drop(
+                    self.aggregator
+                        .cast(aggregate::Message::Scored(SessionId(ticket), verdict)),
+                );
             }
         }
     }

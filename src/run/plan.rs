@@ -79,7 +79,9 @@ impl Plan {
         registry: &Registry,
     ) -> Result<Self> {
         if cases.is_empty() || variants.is_empty() || seeds.is_empty() {
-            return Err(Error::input("there is nothing to run: no case, no variant or no seed"));
+            return Err(Error::input(
+                "there is nothing to run: no case, no variant or no seed",
+            ));
         }
         let mut tasks = Vec::with_capacity(cases.len() * variants.len());
         for PlannedCase { case, .. } in &cases {
@@ -92,7 +94,13 @@ impl Plan {
             cases: cases.iter().map(|c| c.case.id.clone()).collect(),
             seeds,
         };
-        Ok(Self { grid, run_seed, cases, variants, tasks })
+        Ok(Self {
+            grid,
+            run_seed,
+            cases,
+            variants,
+            tasks,
+        })
     }
 
     /// What a session may spend and call, and what judges it.
@@ -106,7 +114,11 @@ impl Plan {
     pub fn conversation(&self, id: SessionId) -> Conversation {
         let cell = self.grid.cell(id);
         let task = &self.cases[cell.case].case.task;
-        Conversation::new(self.task(id).shape.clone(), &self.variants[cell.variant].prompt, task)
+        Conversation::new(
+            self.task(id).shape.clone(),
+            &self.variants[cell.variant].prompt,
+            task,
+        )
     }
 
     /// The number behind a session's randomness.
@@ -121,10 +133,13 @@ impl Plan {
     pub fn schedule(&self, concurrency: usize, done: &[SessionId]) -> Schedule {
         let mut endpoints: Vec<&str> = Vec::new();
         let endpoint_of = self.variants.iter().map(|variant| {
-            endpoints.iter().position(|e| *e == variant.endpoint).unwrap_or_else(|| {
-                endpoints.push(&variant.endpoint);
-                endpoints.len() - 1
-            })
+            endpoints
+                .iter()
+                .position(|e| *e == variant.endpoint)
+                .unwrap_or_else(|| {
+                    endpoints.push(&variant.endpoint);
+                    endpoints.len() - 1
+                })
         });
         let endpoint_of = endpoint_of.collect();
         let caps = vec![concurrency; endpoints.len()];
@@ -145,8 +160,17 @@ impl Task {
             .input(|| format!("the tools of case {}", case.id))?;
         let mut limits = variant.limits.clone();
         limits.max_steps = case.max_steps.unwrap_or(limits.max_steps);
-        let shape = Shape::new(&tools.wire(), variant.options.tool_mode, &variant.parameters, variant.send_reasoning);
-        let spec = Arc::new(Spec { limits, tools, verifiers: variant.verifiers.clone() });
+        let shape = Shape::new(
+            &tools.wire(),
+            variant.options.tool_mode,
+            &variant.parameters,
+            variant.send_reasoning,
+        );
+        let spec = Arc::new(Spec {
+            limits,
+            tools,
+            verifiers: variant.verifiers.clone(),
+        });
         Ok(Self { spec, shape })
     }
 }

@@ -98,7 +98,10 @@ mod tests {
     fn a_crash_is_continued_then_begun_anew_then_given_up() {
         let place = |turns| Progress { turns, acted: true };
         let kind = |restarts, last: Option<usize>, turns, resumable| {
-            let crashes = Crashes { restarts, last_at: last.map(place) };
+            let crashes = Crashes {
+                restarts,
+                last_at: last.map(place),
+            };
             match after_crash(crashes, place(turns), resumable, 7) {
                 Decision::Continue(_) => "continue",
                 Decision::Anew(_) => "anew",

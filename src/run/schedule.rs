@@ -34,7 +34,11 @@ impl Schedule {
     #[must_use]
     pub fn new(grid: Grid, endpoint_of: Vec<usize>, caps: &[usize], done: &[SessionId]) -> Self {
         let span = grid.span();
-        let endpoint = |cap: &usize| Endpoint { cap: *cap, in_flight: 0, next: span.start };
+        let endpoint = |cap: &usize| Endpoint {
+            cap: *cap,
+            in_flight: 0,
+            next: span.start,
+        };
         let mut schedule = Self {
             endpoints: caps.iter().map(endpoint).collect(),
             endpoint_of,
@@ -56,7 +60,9 @@ impl Schedule {
             return None;
         }
         for at in 0..self.endpoints.len() {
-            while self.endpoints[at].in_flight < self.endpoints[at].cap && self.endpoints[at].next < self.span.end {
+            while self.endpoints[at].in_flight < self.endpoints[at].cap
+                && self.endpoints[at].next < self.span.end
+            {
                 let id = SessionId(self.endpoints[at].next);
                 self.endpoints[at].next += 1;
                 let cell = self.grid.cell(id);
@@ -115,14 +121,20 @@ mod tests {
 
     fn grid(variants: usize, cases: usize, seeds: Range<u64>) -> Grid {
         Grid {
-            variants: (0..variants).map(|i| format!("v{i}").parse().unwrap()).collect(),
-            cases: (0..cases).map(|i| format!("c{i}").parse().unwrap()).collect(),
+            variants: (0..variants)
+                .map(|i| format!("v{i}").parse().unwrap())
+                .collect(),
+            cases: (0..cases)
+                .map(|i| format!("c{i}").parse().unwrap())
+                .collect(),
             seeds,
         }
     }
 
     fn admit_all(schedule: &mut Schedule) -> Vec<u64> {
-        std::iter::from_fn(|| schedule.admit()).map(|id| id.0).collect()
+        std::iter::from_fn(|| schedule.admit())
+            .map(|id| id.0)
+            .collect()
     }
 
     #[test]

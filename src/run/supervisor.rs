@@ -14,7 +14,11 @@ use super::{
     policy::{Breaker, CASE_CRASHES},
     schedule::Schedule,
 };
-use crate::{domain::SessionId, error::{Context, Error}, tool::SessionFiles};
+use crate::{
+    domain::SessionId,
+    error::{Context, Error},
+    tool::SessionFiles,
+};
 
 /// The root of the actors of a run.
 pub struct RunSupervisor;
@@ -150,13 +154,19 @@ impl Actor for RunSupervisor {
             } else {
                 "a case supervisor"
             };
-            myself.cast(RunMessage::Fatal(Error::internal(format!("{who} failed: {error}"))))?;
+            myself.cast(RunMessage::Fatal(Error::internal(format!(
+                "{who} failed: {error}"
+            ))))?;
         }
         Ok(())
     }
 
     /// Scorer and aggregator outlive the run: their mailboxes are worked off first.
-    async fn post_stop(&self, myself: ActorRef<RunMessage>, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn post_stop(
+        &self,
+        myself: ActorRef<RunMessage>,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
         for sink in state.hub.sinks() {
             sink.unlink(myself.get_cell());
         }
@@ -164,7 +174,11 @@ impl Actor for RunSupervisor {
         if let Some(tell) = state.tell.take() {
             let credits_out = state.schedule.in_flight();
             // Nobody listens any more when the caller has given up.
-            drop(tell.send(Last { wind_down: state.wind_down, fatal: state.fatal.take(), credits_out }));
+            drop(tell.send(Last {
+                wind_down: state.wind_down,
+                fatal: state.fatal.take(),
+                credits_out,
+            }));
         }
         Ok(())
     }
@@ -178,7 +192,11 @@ impl State {
         {
             self.start(myself, id).await?;
         }
-        let mut tally = self.hub.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tally = self
+            .hub
+            .tally
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         tally.in_flight = self.schedule.in_flight();
         Ok(())
     }
@@ -199,7 +217,9 @@ impl State {
         }
         if let Some(live) = self.cases.get_mut(&case) {
             live.sessions += 1;
-            live.actor.cast(CaseMessage::Start(id)).internal(|| "a case supervisor is gone".to_owned())?;
+            live.actor
+                .cast(CaseMessage::Start(id))
+                .internal(|| "a case supervisor is gone".to_owned())?;
         }
         Ok(())
     }

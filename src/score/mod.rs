@@ -19,5 +19,5 @@ mod tests;
 
 pub use load::load;
 pub use metrics::Measured;
-pub use scorer::{Event, Scorer, Message, ScorerOptions, Sink};
+pub use scorer::{Event, Message, Scorer, ScorerOptions, Sink};
 pub use sealed::SealedSuite;

@@ -104,7 +104,11 @@ impl Actor for SessionActor {
     type State = State;
     type Arguments = Job;
 
-    async fn pre_start(&self, myself: ActorRef<NextTurn>, job: Job) -> Result<State, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<NextTurn>,
+        job: Job,
+    ) -> Result<State, ActorProcessingErr> {
         myself.cast(NextTurn)?;
         Ok(State::new(job))
     }
@@ -135,7 +139,16 @@ impl Actor for SessionActor {
 
 impl State {
     fn new(job: Job) -> Self {
-        let Job { id, key, rng_seed, attempt, spec, model, conversation, .. } = job;
+        let Job {
+            id,
+            key,
+            rng_seed,
+            attempt,
+            spec,
+            model,
+            conversation,
+            ..
+        } = job;
         Self {
             id,
             key,
@@ -148,7 +161,11 @@ impl State {
             clock: job.clock,
             panic_at: job.panic_at,
             todo: VecDeque::new(),
-            start: Some(Start { delay: job.delay, files: job.files, history: job.history }),
+            start: Some(Start {
+                delay: job.delay,
+                files: job.files,
+                history: job.history,
+            }),
             context: ToolContext::default(),
             files: None,
             turn: None,
@@ -162,12 +179,17 @@ impl State {
     async fn begin(&mut self, start: Start) -> Result<(), ActorProcessingErr> {
         sleep(start.delay).await;
         if let Some((from, to)) = start.files {
-            let files = tokio::task::spawn_blocking(move || SessionFiles::copy(&from, to)).await??;
+            let files =
+                tokio::task::spawn_blocking(move || SessionFiles::copy(&from, to)).await??;
             self.context.files = Some(files.dir());
             self.files = Some(files);
         }
         if start.history.is_empty() {
-            self.writes.push(Write::Begin { session: self.id, attempt: self.attempt, ts: self.clock.now() });
+            self.writes.push(Write::Begin {
+                session: self.id,
+                attempt: self.attempt,
+                ts: self.clock.now(),
+            });
         }
         self.worked = Stopwatch::from(start.history.last().map_or(0.0, |turn| turn.work_s));
         self.todo = replay(&mut self.machine, start.history).into();
@@ -203,9 +225,14 @@ impl State {
         }
     }
 
-    #[expect(clippy::expect_used, reason = "each event leads to Ask, Run or End; a bug here ends one session")]
+    #[expect(
+        clippy::expect_used,
+        reason = "each event leads to Ask, Run or End; a bug here ends one session"
+    )]
     fn next_effect(&mut self) -> Effect {
-        self.todo.pop_front().expect("the machine says what is next")
+        self.todo
+            .pop_front()
+            .expect("the machine says what is next")
     }
 
     async fn ask(&mut self) -> Event {
@@ -234,14 +261,28 @@ impl State {
         let turn = trace::Turn {
             reply: body,
             request_sha256: self.machine.conversation().digest(),
-            repairs: content.repairs.iter().map(|r| r.as_str().to_owned()).collect(),
+            repairs: content
+                .repairs
+                .iter()
+                .map(|r| r.as_str().to_owned())
+                .collect(),
             finish: content.finish.clone(),
             refused: content.refused,
             usage: content.usage,
         };
         let of = (self.id, self.attempt);
-        self.turn = Some(Write::turn(of, self.machine.turn(), &turn, work_s, self.clock.now()));
-        Event::Replied { cost_usd: self.model.cost(content.usage.as_ref()), work_s, reply: content }
+        self.turn = Some(Write::turn(
+            of,
+            self.machine.turn(),
+            &turn,
+            work_s,
+            self.clock.now(),
+        ));
+        Event::Replied {
+            cost_usd: self.model.cost(content.usage.as_ref()),
+            work_s,
+            reply: content,
+        }
     }
 
     /// Runs calls at the same time. One that outlives `max_seconds` is dropped.
@@ -253,15 +294,21 @@ impl State {
             };
             within(left, entry.tool().call(args, &self.context))
                 .await
-                .unwrap_or_else(|_| Observation::error("stopped: the session's time (max_seconds) is up"))
+                .unwrap_or_else(|_| {
+                    Observation::error("stopped: the session's time (max_seconds) is up")
+                })
         });
         let observations = futures_util::future::join_all(runs).await;
-        Event::Observed { observations, work_s: self.worked.seconds() }
+        Event::Observed {
+            observations,
+            work_s: self.worked.seconds(),
+        }
     }
 
     fn keep_steps(&mut self, steps: &[trace::Step]) {
         let (of, ts) = ((self.id, self.attempt), self.clock.now());
-        self.writes.extend(steps.iter().map(|step| Write::step(of, step, ts)));
+        self.writes
+            .extend(steps.iter().map(|step| Write::step(of, step, ts)));
     }
 
     async fn end(&mut self, outcome: Outcome) -> Result<Finished, StoreLost> {
@@ -275,8 +322,15 @@ impl State {
         });
         self.flush().await?;
         let steps = self.machine.take_facts();
-        let record = SessionRecord { key: self.key.clone(), outcome, steps };
-        Ok(Finished { record, files: self.files.take() })
+        let record = SessionRecord {
+            key: self.key.clone(),
+            outcome,
+            steps,
+        };
+        Ok(Finished {
+            record,
+            files: self.files.take(),
+        })
     }
 
     async fn flush(&mut self) -> Result<(), StoreLost> {
@@ -300,7 +354,10 @@ struct Stopwatch {
 
 impl Stopwatch {
     fn from(before_s: f64) -> Self {
-        Self { since: Instant::now(), before_s }
+        Self {
+            since: Instant::now(),
+            before_s,
+        }
     }
 
     fn seconds(&self) -> f64 {

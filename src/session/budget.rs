@@ -49,10 +49,6 @@ impl Budget {
         self.work_s = work_s;
     }
 
-    pub fn max_steps(&self) -> u32 {
-        self.limits.max_steps
-    }
-
     pub fn steps_left(&self) -> usize {
         self.limits.max_steps.saturating_sub(self.steps) as usize
     }
@@ -62,9 +58,22 @@ impl Budget {
         let limits = &self.limits;
         [
             (Limit::Steps, self.steps_left() == 0),
-            (Limit::Tokens, limits.max_tokens.is_some_and(|max| self.known_tokens >= max)),
-            (Limit::CostUsd, limits.max_cost_usd.is_some_and(|max| self.known_cost >= max)),
-            (Limit::Seconds, limits.max_seconds.is_some_and(|max| self.work_s >= max)),
+            (
+                Limit::Tokens,
+                limits
+                    .max_tokens
+                    .is_some_and(|max| self.known_tokens >= max),
+            ),
+            (
+                Limit::CostUsd,
+                limits
+                    .max_cost_usd
+                    .is_some_and(|max| self.known_cost >= max),
+            ),
+            (
+                Limit::Seconds,
+                limits.max_seconds.is_some_and(|max| self.work_s >= max),
+            ),
         ]
         .into_iter()
         .find_map(|(limit, reached)| reached.then_some(limit))
@@ -80,7 +89,11 @@ mod tests {
     use super::*;
 
     fn used(tokens_in: u64, tokens_out: u64) -> Option<Usage> {
-        Some(Usage { tokens_in: Some(tokens_in), tokens_out: Some(tokens_out), ..Usage::default() })
+        Some(Usage {
+            tokens_in: Some(tokens_in),
+            tokens_out: Some(tokens_out),
+            ..Usage::default()
+        })
     }
 
     #[test]
@@ -100,7 +113,10 @@ mod tests {
         };
         assert_eq!(with(&|b| b.steps = 2), Some(Limit::Steps));
         assert_eq!(with(&|b| b.spend(used(60, 39), Some(0.0))), None);
-        assert_eq!(with(&|b| b.spend(used(60, 40), Some(0.0))), Some(Limit::Tokens));
+        assert_eq!(
+            with(&|b| b.spend(used(60, 40), Some(0.0))),
+            Some(Limit::Tokens)
+        );
         assert_eq!(with(&|b| b.spend(None, Some(0.5))), Some(Limit::CostUsd));
         assert_eq!(with(&|b| b.worked(3.0)), Some(Limit::Seconds));
     }
@@ -112,6 +128,9 @@ mod tests {
         assert_eq!((budget.tokens_in, budget.cost_usd), (Some(5), Some(0.25)));
         budget.spend(None, None);
         budget.spend(used(5, 1), Some(0.25));
-        assert_eq!((budget.tokens_in, budget.tokens_out, budget.cost_usd), (None, None, None));
+        assert_eq!(
+            (budget.tokens_in, budget.tokens_out, budget.cost_usd),
+            (None, None, None)
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! One session: the pure machine in [`step`], the actor that performs its effects in [`actor`].
 
+mod acting;
 pub mod actor;
 mod budget;
 mod replay;

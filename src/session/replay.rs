@@ -24,19 +24,37 @@ pub struct StoredTurn {
 pub fn replay(machine: &mut Machine, turns: impl IntoIterator<Item = StoredTurn>) -> Vec<Effect> {
     let mut next = machine.step(Event::Begin);
     for turn in turns {
-        let StoredTurn { reply, cost_usd, work_s, steps } = turn;
-        next = machine.step(Event::Replied { reply, cost_usd, work_s });
+        let StoredTurn {
+            reply,
+            cost_usd,
+            work_s,
+            steps,
+        } = turn;
+        next = machine.step(Event::Replied {
+            reply,
+            cost_usd,
+            work_s,
+        });
         let has_acted = !steps.is_empty();
         if has_acted && next.iter().any(|e| matches!(e, Effect::Run(_))) {
             let observations = brought_back(steps);
-            next = machine.step(Event::Observed { observations, work_s });
+            next = machine.step(Event::Observed {
+                observations,
+                work_s,
+            });
         }
-        next.retain(|e| !matches!(e, Effect::KeepTurn) && !(has_acted && matches!(e, Effect::KeepSteps(_))));
+        next.retain(|e| {
+            !matches!(e, Effect::KeepTurn) && !(has_acted && matches!(e, Effect::KeepSteps(_)))
+        });
     }
     next
 }
 
 /// What the calls that ran brought back.
 fn brought_back(steps: Vec<Step>) -> Vec<Observation> {
-    steps.into_iter().filter(|s| !s.is_blocked()).filter_map(|s| s.observation).collect()
+    steps
+        .into_iter()
+        .filter(|s| !s.is_blocked())
+        .filter_map(|s| s.observation)
+        .collect()
 }

@@ -6,15 +6,17 @@
 
 use std::sync::Arc;
 
-use super::budget::Budget;
+use serde_json::Value;
+
+use super::{
+    acting::{Acting, Repeats},
+    budget::Budget,
+};
 use crate::{
-    domain::{
-        Action, Call, DecidedCall, Decision, Judgment, Limit, Limits, Observation, Outcome, Status, StepFacts,
-        trace::Step,
-    },
+    domain::{Action, Call, Limit, Limits, Observation, Outcome, Status, StepFacts, trace::Step},
     model::{Conversation, ModelError, ModelErrorKind, Normalised},
     tool::ToolSet,
-    verify::{Context, Item, Verifiers},
+    verify::Verifiers,
 };
 
 /// Failed turns in a row that end a session.
@@ -83,25 +85,10 @@ pub struct Machine {
     failed_turns: u32,
     score_sum: f64,
     score_count: u32,
-    last_call: Option<(String, String)>,
-    repeats: u32,
+    blocked: u32,
+    repeats: Repeats,
     acting: Option<Acting>,
     facts: Vec<StepFacts>,
-}
-
-/// A turn whose calls are running.
-struct Acting {
-    reply: Normalised,
-    pending: Vec<Pending>,
-}
-
-/// One step on its way: judged before the act, not yet after.
-struct Pending {
-    call: u32,
-    decision: Decision,
-    judgments: Vec<Judgment>,
-    repeats: u32,
-    observation: Option<Observation>,
 }
 
 impl Machine {
@@ -117,8 +104,8 @@ impl Machine {
             failed_turns: 0,
             score_sum: 0.0,
             score_count: 0,
-            last_call: None,
-            repeats: 0,
+            blocked: 0,
+            repeats: Repeats::default(),
             acting: None,
             facts: Vec::new(),
         }
@@ -144,171 +131,124 @@ impl Machine {
     /// Takes what happened, returns what is to be done.
     pub fn step(&mut self, event: Event) -> Vec<Effect> {
         match event {
-            Event::Begin => self.go_on(Vec::new()),
-            Event::Replied { reply, cost_usd, work_s } => {
+            Event::Begin => vec![self.next()],
+            Event::Replied {
+                reply,
+                cost_usd,
+                work_s,
+            } => {
                 self.budget.spend(reply.usage, cost_usd);
                 self.budget.worked(work_s);
                 self.replied(reply)
             }
-            Event::Observed { observations, work_s } => {
+            Event::Observed {
+                observations,
+                work_s,
+            } => {
                 self.budget.worked(work_s);
                 self.observed(observations)
             }
             Event::Failed(e) if e.kind == ModelErrorKind::Context => {
-                vec![self.end(Status::BudgetExhausted, Some(Limit::Context), None)]
+                vec![self.exhausted(Limit::Context)]
             }
-            Event::Failed(e) => vec![self.end(Status::ModelError, None, Some(e.to_string()))],
-            Event::TimeUp => vec![self.end(Status::BudgetExhausted, Some(Limit::Seconds), None)],
+            Event::Failed(e) => {
+                vec![Effect::End(Outcome {
+                    error: Some(e.to_string()),
+                    ..self.outcome(Status::ModelError)
+                })]
+            }
+            Event::TimeUp => vec![self.exhausted(Limit::Seconds)],
         }
     }
 
     /// Think is over: verify each action; run what passes, keep the rest.
     fn replied(&mut self, reply: Normalised) -> Vec<Effect> {
-        let pending = match &reply.action {
-            Action::Calls(calls) => {
-                let calls: Vec<&Call> = calls.iter().take(self.budget.steps_left()).collect();
-                calls.iter().enumerate().map(|(i, call)| self.judge_call(i, call, &reply)).collect()
-            }
-            Action::Answer(text) => {
-                let decision = Decision { answer: Some(text.clone()), ..thinking(&reply) };
-                vec![self.judge_before(Item::Answer(text), 0, decision, None)]
-            }
-            Action::Malformed { code, reason } => {
-                let item = Item::Malformed { code: *code, reason };
-                let observation = Some(Observation::error(reason.clone()));
-                vec![self.judge_before(item, 0, thinking(&reply), observation)]
-            }
-        };
-        let to_run = to_run(&reply.action, &pending);
-        self.acting = Some(Acting { reply, pending });
-        if to_run.is_empty() {
-            let mut effects = vec![Effect::KeepTurn];
+        let (step, left) = (self.budget.steps, self.budget.steps_left());
+        let acting = Acting::new(reply, &self.spec, step, left, &mut self.repeats);
+        let calls = acting.to_run();
+        self.acting = Some(acting);
+        let mut effects = vec![Effect::KeepTurn];
+        if calls.is_empty() {
             effects.extend(self.observed(Vec::new()));
-            effects
         } else {
-            vec![Effect::KeepTurn, Effect::Run(to_run)]
+            effects.push(Effect::Run(calls));
         }
+        effects
     }
 
     /// Act is over: score each step, then end or think again.
     fn observed(&mut self, observations: Vec<Observation>) -> Vec<Effect> {
-        let Some(Acting { reply, mut pending }) = self.acting.take() else {
+        let Some(acting) = self.acting.take() else {
             return Vec::new();
         };
-        let open = pending.iter_mut().filter(|p| p.observation.is_none());
-        for (pending, observation) in open.zip(observations) {
-            pending.observation = Some(observation);
-        }
-        let steps: Vec<Step> = pending.into_iter().map(|p| self.judge_after(&reply, p)).collect();
-        self.failed_turns = if steps.iter().all(Step::is_failed) { self.failed_turns + 1 } else { 0 };
+        let (reply, steps) = acting.finish(observations, &self.spec, self.budget.steps, self.turn);
         self.turn += 1;
-        if let Action::Answer(answer) = reply.action {
-            let end = self.end(Status::Completed, None, None);
-            let Effect::End(outcome) = end else { return vec![end] };
-            return vec![Effect::KeepSteps(steps), Effect::End(Outcome { answer: Some(answer), ..outcome })];
-        }
-        let observations: Vec<Observation> = steps.iter().filter_map(|s| s.observation.clone()).collect();
-        self.conversation.push_turn(&reply, &observations);
-        self.go_on(vec![Effect::KeepSteps(steps)])
+        steps.iter().for_each(|step| self.count(step));
+        self.failed_turns = if steps.iter().all(Step::is_failed) {
+            self.failed_turns + 1
+        } else {
+            0
+        };
+        let came_back: Vec<Observation> =
+            steps.iter().filter_map(|s| s.observation.clone()).collect();
+        self.conversation.push_turn(&reply, &came_back);
+        let next = match reply.action {
+            Action::Answer(answer) => Effect::End(Outcome {
+                answer: Some(answer),
+                ..self.outcome(Status::Completed)
+            }),
+            Action::Calls(_) | Action::Malformed { .. } => self.next(),
+        };
+        vec![Effect::KeepSteps(steps), next]
     }
 
-    fn go_on(&mut self, mut effects: Vec<Effect>) -> Vec<Effect> {
-        effects.push(if let Some(limit) = self.budget.exhausted() {
-            self.end(Status::BudgetExhausted, Some(limit), None)
+    /// A limit that is reached comes before the fallback stop.
+    fn next(&self) -> Effect {
+        if let Some(limit) = self.budget.exhausted() {
+            self.exhausted(limit)
         } else if self.failed_turns >= FALLBACK_AFTER {
-            self.end(Status::FallbackStop, None, None)
+            Effect::End(self.outcome(Status::FallbackStop))
         } else {
             Effect::Ask
-        });
-        effects
+        }
     }
 
-    fn end(&self, status: Status, limit: Option<Limit>, error: Option<String>) -> Effect {
+    fn exhausted(&self, limit: Limit) -> Effect {
         Effect::End(Outcome {
-            status,
-            limit,
-            answer: None,
-            steps_used: self.budget.steps,
-            blocked: self.facts.iter().filter(|f| f.blocked).count() as u32,
-            mean_score: (self.score_count > 0).then(|| self.score_sum / f64::from(self.score_count)),
-            tokens_in: self.budget.tokens_in,
-            tokens_out: self.budget.tokens_out,
-            cost_usd: self.budget.cost_usd,
-            error,
+            limit: Some(limit),
+            ..self.outcome(Status::BudgetExhausted)
         })
     }
 
-    fn judge_call(&mut self, index: usize, call: &Call, reply: &Normalised) -> Pending {
-        let (args, args_raw) = match &call.args {
-            Ok(args) => (args.clone(), None),
-            Err(bad) => (serde_json::Value::Null, Some(bad.text.clone())),
-        };
-        let this = (call.tool.clone(), args_raw.clone().unwrap_or_else(|| args.to_string()));
-        self.repeats = if self.last_call.as_ref() == Some(&this) { self.repeats + 1 } else { 1 };
-        self.last_call = Some(this);
-        let tool_call = Some(DecidedCall { tool: call.tool.clone(), args, args_raw });
-        let decision = Decision { tool_call, ..thinking(reply) };
-        self.judge_before(Item::Call(call), index, decision, None)
+    fn outcome(&self, status: Status) -> Outcome {
+        Outcome {
+            status,
+            limit: None,
+            answer: None,
+            steps_used: self.budget.steps,
+            blocked: self.blocked,
+            mean_score: (self.score_count > 0)
+                .then(|| self.score_sum / f64::from(self.score_count)),
+            tokens_in: self.budget.tokens_in,
+            tokens_out: self.budget.tokens_out,
+            cost_usd: self.budget.cost_usd,
+            error: None,
+        }
     }
 
-    fn judge_before(
-        &self,
-        item: Item<'_>,
-        index: usize,
-        decision: Decision,
-        observation: Option<Observation>,
-    ) -> Pending {
-        let judgments = self.spec.verifiers.pre_act(&Context {
-            item,
-            step: self.budget.steps + index as u32,
-            max_steps: self.budget.max_steps(),
-            tools: &self.spec.tools,
-            repeats: self.repeats,
-            observation: None,
-        });
-        let block = judgments.iter().find(|j| !j.passed);
-        let blocked = block.map(|j| Observation::error(format!("blocked by {}: {}", j.verifier, j.reason)));
-        Pending { call: index as u32, decision, repeats: self.repeats, observation: observation.or(blocked), judgments }
-    }
-
-    fn judge_after(&mut self, reply: &Normalised, pending: Pending) -> Step {
-        let Pending { call, decision, mut judgments, repeats, observation } = pending;
-        let item = match &reply.action {
-            Action::Answer(text) => Item::Answer(text),
-            Action::Malformed { code, reason } => Item::Malformed { code: *code, reason },
-            Action::Calls(calls) => Item::Call(&calls[call as usize]),
-        };
-        judgments.extend(self.spec.verifiers.post_act(&Context {
-            item,
-            step: self.budget.steps,
-            max_steps: self.budget.max_steps(),
-            tools: &self.spec.tools,
-            repeats,
-            observation: observation.as_ref(),
-        }));
-        for judgment in &judgments {
+    fn count(&mut self, step: &Step) {
+        self.budget.steps += 1;
+        self.blocked += u32::from(step.is_blocked());
+        for judgment in &step.judgments {
             self.score_sum += judgment.score;
             self.score_count += 1;
         }
-        let step = Step { step: self.budget.steps, turn: self.turn, call, decision, judgments, observation };
-        self.budget.steps += 1;
+        let call = step.decision.tool_call.as_ref();
         self.facts.push(StepFacts {
-            tool: step.decision.tool_call.as_ref().map(|c| c.tool.clone()),
-            args: step.decision.tool_call.as_ref().map_or(serde_json::Value::Null, |c| c.args.clone()),
+            tool: call.map(|c| c.tool.clone()),
+            args: call.map_or(Value::Null, |c| c.args.clone()),
             blocked: step.is_blocked(),
             observation: step.observation.as_ref().map(|o| o.content.clone()),
         });
-        step
     }
-}
-
-fn thinking(reply: &Normalised) -> Decision {
-    Decision { thought: reply.thought.clone(), tool_call: None, answer: None }
-}
-
-/// The calls that no judgment blocks.
-fn to_run(action: &Action, pending: &[Pending]) -> Vec<Call> {
-    let Action::Calls(calls) = action else { return Vec::new() };
-    let open = calls.iter().zip(pending).filter(|(_, p)| p.observation.is_none());
-    open.map(|(call, _)| call.clone()).collect()
 }

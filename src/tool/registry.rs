@@ -190,7 +190,6 @@ impl Entry {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

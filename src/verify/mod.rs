@@ -224,6 +224,9 @@ mod tests {
         for (names, why) in table {
             assert_eq!(Verifiers::new(names).err().unwrap().to_string(), why);
         }
-        assert_eq!(Verifiers::new(["budget"]).err(), Some(VerifiersError::Unchecked));
+        assert_eq!(
+            Verifiers::new(["budget"]).err(),
+            Some(VerifiersError::Unchecked)
+        );
     }
 }

@@ -5,10 +5,7 @@ use serde_json::{Map, Value, json};
 
 use farm::{
     domain::{Action, Call, Code, ToolMode},
-    model::{
-        ModelError, ModelErrorKind, Normalised, Options, Retry,
-        normalise::normalise,
-    },
+    model::{ModelError, ModelErrorKind, Normalised, Options, Retry, normalise::normalise},
     tool::{BuiltinOptions, builtin},
     verify::{Context, DEFAULT, Item, Verifiers},
 };

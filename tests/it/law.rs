@@ -12,7 +12,10 @@ const LAW: [(&str, &str); 16] = [
         "cli",
         "aggregate config domain fence mcp mock model report run score session stats store tool verify",
     ),
-    ("run", "session score aggregate store model tool verify domain"),
+    (
+        "run",
+        "session score aggregate store model tool verify domain",
+    ),
     ("session", "model tool verify domain store"),
     ("mcp", "run tool verify domain"),
     ("mock", "model domain"),
@@ -67,7 +70,13 @@ fn src() -> PathBuf {
 /// The room of a file: the first part of its path under `src`.
 fn room(path: &Path) -> String {
     let inside = path.strip_prefix(src()).unwrap();
-    let first = inside.components().next().unwrap().as_os_str().to_str().unwrap();
+    let first = inside
+        .components()
+        .next()
+        .unwrap()
+        .as_os_str()
+        .to_str()
+        .unwrap();
     first.trim_end_matches(".rs").to_owned()
 }
 
@@ -75,7 +84,10 @@ fn room(path: &Path) -> String {
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
-    text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .filter(|l| !l.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The paths named after `crate::`, braces opened: `a::b` for each leaf of two parts at most.
@@ -96,8 +108,10 @@ fn crate_paths(code: &str) -> BTreeSet<(String, String)> {
 
 /// The leaves of a use tree that begins here.
 fn leaves(text: &str) -> Vec<String> {
-    let word: String =
-        text.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_' || *c == ':').collect();
+    let word: String = text
+        .chars()
+        .take_while(|c| c.is_ascii_alphanumeric() || *c == '_' || *c == ':')
+        .collect();
     let rest = &text[word.len()..];
     if !(word.is_empty() || word.ends_with("::")) || !rest.starts_with('{') {
         return vec![word];
@@ -118,7 +132,10 @@ fn leaves(text: &str) -> Vec<String> {
         }
     }
     let items = items.iter().map(|i| i.trim()).filter(|i| !i.is_empty());
-    items.flat_map(leaves).map(|leaf| format!("{word}{leaf}")).collect()
+    items
+        .flat_map(leaves)
+        .map(|leaf| format!("{word}{leaf}"))
+        .collect()
 }
 
 #[test]
@@ -138,8 +155,10 @@ fn the_reader_of_imports_reads() {
 
 #[test]
 fn rooms_name_only_what_the_law_allows() {
-    let law: BTreeMap<&str, BTreeSet<&str>> =
-        LAW.iter().map(|(room, may)| (*room, may.split_whitespace().collect())).collect();
+    let law: BTreeMap<&str, BTreeSet<&str>> = LAW
+        .iter()
+        .map(|(room, may)| (*room, may.split_whitespace().collect()))
+        .collect();
     let mut broken = Vec::new();
     for path in sources(&src()) {
         let here = room(&path);
@@ -169,13 +188,18 @@ fn outside_crates_stay_in_their_room() {
         let here = room(&path);
         let code = code(&path);
         for (name, rooms) in CRATES {
-            let named = code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
+            let named =
+                code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
             if named && !rooms.split_whitespace().any(|r| r == here) {
                 broken.push(format!("{}: {name}", path.display()));
             }
         }
     }
-    assert!(broken.is_empty(), "out of their room:\n{}", broken.join("\n"));
+    assert!(
+        broken.is_empty(),
+        "out of their room:\n{}",
+        broken.join("\n")
+    );
 }
 
 #[test]
@@ -197,7 +221,11 @@ fn the_library_neither_prints_nor_reads_the_environment() {
         let here = room(&path);
         let code = code(&path);
         for word in ["println!", "eprintln!", "print!(", "dbg!("] {
-            assert!(here == "cli" || !code.contains(word), "{}: {word}", path.display());
+            assert!(
+                here == "cli" || !code.contains(word),
+                "{}: {word}",
+                path.display()
+            );
         }
         for word in ["env::var", "env::args", "env::current_dir"] {
             let may = here == "cli" || here == "golden";
@@ -208,7 +236,10 @@ fn the_library_neither_prints_nor_reads_the_environment() {
 
 #[test]
 fn step_rs_can_be_read_in_one_sitting() {
-    let lines = fs::read_to_string(src().join("session/step.rs")).unwrap().lines().count();
+    let lines = fs::read_to_string(src().join("session/step.rs"))
+        .unwrap()
+        .lines()
+        .count();
     assert!(lines < 300, "src/session/step.rs has {lines} lines");
 }
 
@@ -218,6 +249,9 @@ fn no_test_file_is_forgotten() {
     let main = fs::read_to_string(dir.join("main.rs")).unwrap();
     for path in sources(&dir) {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        assert!(name == "main" || main.contains(&format!("mod {name};")), "{name} is in no binary");
+        assert!(
+            name == "main" || main.contains(&format!("mod {name};")),
+            "{name} is in no binary"
+        );
     }
 }

@@ -161,9 +161,7 @@ async fn events_say_nothing() {
             let scorer = Scorer::new(Arc::clone(&sink), options);
             let (scorer, handle) = ractor::Actor::spawn(None, scorer, suite).await.unwrap();
             let record = record("a", Some("no"));
-            scorer
-                .cast(Message::Submit { ticket: 1, record })
-                .unwrap();
+            scorer.cast(Message::Submit { ticket: 1, record }).unwrap();
             scorer.drain_and_wait(None).await.unwrap();
             handle.await.unwrap();
         }

@@ -96,7 +96,13 @@ fn what_passes() {
 fn what_fails_first() {
     let tools = builtin_tools();
     let over = MAX_ARGS_BYTES + 1;
-    let unreadable = |code| Err(BadArgs { code, reason: "mend it".to_owned(), text: "{\"a\": }".to_owned() });
+    let unreadable = |code| {
+        Err(BadArgs {
+            code,
+            reason: "mend it".to_owned(),
+            text: "{\"a\": }".to_owned(),
+        })
+    };
     let table = [
         (
             call("calculater", unreadable(Code::NotJson), over),
