@@ -6,5 +6,6 @@ pub mod error;
 mod golden;
 pub mod model;
 pub mod stats;
+pub mod store;
 pub mod tool;
 pub mod verify;

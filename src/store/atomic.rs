@@ -1,0 +1,80 @@
+//! Files that appear whole or not at all: written under a temporary name, then renamed.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use crate::error::{Error, Result};
+
+/// Replaces the file at `path` by `bytes`, durably: file and folder are flushed to the disk.
+///
+/// # Errors
+/// When the disk refuses; the old file then stands.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let temporary = temporary(path);
+    let put = || {
+        let mut file = File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    put().map_err(|e| refused(path, e))?;
+    finish(path)?;
+    sync_folder(path).map_err(|e| refused(path, e))
+}
+
+/// The name under which a file grows: hidden, in the same folder.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.tmp"))
+}
+
+/// Gives a file its name.
+pub(super) fn finish(path: &Path) -> Result<()> {
+    fs::rename(temporary(path), path).map_err(|e| refused(path, e))
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
+        _ => File::open(".")?.sync_all(),
+    }
+}
+
+/// What a refusal of the disk means, and what to do.
+pub(super) fn refused(path: &Path, error: io::Error) -> Error {
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space, then again",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "make the folder writable, or name another one"
+        }
+        _ => "check the path and the disk",
+    };
+    Error::internal(format!("{} cannot be written: {error}", path.display()))
+        .hint(hint)
+        .caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaces_and_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        write(&path, b"1").unwrap();
+        write(&path, b"2").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"2");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn says_where() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("none/a.json");
+        let error = write(&path, b"1").unwrap_err();
+        assert!(error.message.contains("none/a.json cannot be written"));
+    }
+}

@@ -1,0 +1,316 @@
+//! The folder of a run: its name, its lock, its files, and how it is found again.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+
+use super::{
+    atomic::refused,
+    lock::{self, Held, Holder},
+    manifest::Manifest,
+};
+use crate::error::{Error, Result, nearest};
+
+/// Where a new run goes.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// A folder of its own, named by its id, under this one (`results/runs`).
+    Under(&'a Path),
+    /// This folder itself (`--out`): absent or empty.
+    At(&'a Path),
+}
+
+/// The folder of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+/// A run as [`RunFolder::list`] finds it.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its folder.
+    pub folder: RunFolder,
+    /// Its manifest, or why it cannot be read.
+    pub manifest: Result<Manifest>,
+}
+
+/// `<UTC yyyymmddThhmmssZ>-<first 6 hex digits of the run digest>`.
+#[must_use]
+pub fn run_id(created: Timestamp, digest: &str) -> String {
+    let digest = digest.get(..6).unwrap_or(digest);
+    format!("{}-{digest}", created.strftime("%Y%m%dT%H%M%SZ"))
+}
+
+impl RunFolder {
+    /// Makes the folder of a new run and takes its lock; gives the run's id too. Under
+    /// [`Place::Under`] a name that is taken gets `-2`, `-3` and so on.
+    ///
+    /// # Errors
+    /// When the folder holds something, or the disk refuses.
+    pub fn create(
+        place: Place<'_>,
+        created: Timestamp,
+        digest: &str,
+        host: &str,
+    ) -> Result<(Self, Held, String)> {
+        let id = run_id(created, digest);
+        let (path, id) = match place {
+            Place::Under(runs) => make_under(runs, &id)?,
+            Place::At(path) => (make_at(path)?, id),
+        };
+        let folder = Self { path };
+        let held = folder.lock(host)?;
+        Ok((folder, held, id))
+    }
+
+    /// Finds a run: `latest`, a folder, or an id under `runs`.
+    ///
+    /// # Errors
+    /// When there is no such run; says what is there instead.
+    pub fn open(spec: &str, runs: &Path) -> Result<Self> {
+        if spec == "latest" {
+            return Self::latest(runs);
+        }
+        let named = Path::new(spec);
+        let under = runs.join(spec);
+        let path = if named.exists() {
+            named.to_owned()
+        } else if under.is_dir() {
+            under
+        } else {
+            return Err(unknown(spec, runs));
+        };
+        if !path.is_dir() {
+            return Err(
+                Error::input(format!("{spec} is a file, not the folder of a run"))
+                    .hint("name the folder that holds its manifest.json"),
+            );
+        }
+        let folder = Self { path };
+        match fs::metadata(folder.manifest()) {
+            Ok(_) => Ok(folder),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Err(Error::input(format!(
+                "{spec} is not a run: it has no manifest.json"
+            ))
+            .hint("`farm runs` lists the runs")),
+            Err(e) => Err(Error::input(format!("{spec} cannot be read: {e}"))
+                .hint("check the folder's permissions")
+                .caused_by(e)),
+        }
+    }
+
+    /// All runs under `runs`, oldest first by the time in their manifest, then by id. Those whose
+    /// manifest cannot be read come first; none when there is no such folder.
+    ///
+    /// # Errors
+    /// When `runs` cannot be read.
+    pub fn list(runs: &Path) -> Result<Vec<Listed>> {
+        let entries = match fs::read_dir(runs) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|e| unreadable(runs, e))?,
+        };
+        let mut listed = Vec::new();
+        for entry in entries {
+            let folder = Self {
+                path: entry.map_err(|e| unreadable(runs, e))?.path(),
+            };
+            if folder.manifest().exists() {
+                let manifest = Manifest::read(&folder.manifest());
+                listed.push(Listed { folder, manifest });
+            }
+        }
+        listed.sort_by_cached_key(|l| {
+            let created = l.manifest.as_ref().ok();
+            let created = created.and_then(|m| m.created.parse::<Timestamp>().ok());
+            (created, l.folder.name())
+        });
+        Ok(listed)
+    }
+
+    /// Removes the run and all that is in its folder; `host` is who does it.
+    ///
+    /// # Errors
+    /// When somebody is at work in it, or the disk refuses.
+    pub fn remove(self, host: &str) -> Result<()> {
+        let _held = self.lock(host)?;
+        fs::remove_dir_all(&self.path).map_err(|e| {
+            Error::internal(format!("{} cannot be removed: {e}", self.path.display()))
+                .hint("check who owns the folder and the one above it")
+                .caused_by(e)
+        })
+    }
+
+    /// Takes the lock for this process on `host`.
+    ///
+    /// # Errors
+    /// When another process holds it: says which, and where.
+    pub fn lock(&self, host: &str) -> Result<Held> {
+        lock::take(&self.path, host)
+    }
+
+    /// Who is at work in the folder now, if anybody.
+    ///
+    /// # Errors
+    /// When the lock cannot be read.
+    pub fn holder(&self) -> Result<Option<Holder>> {
+        lock::holder(&self.path)
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `manifest.json`: written first.
+    #[must_use]
+    pub fn manifest(&self) -> PathBuf {
+        self.path.join("manifest.json")
+    }
+
+    /// `farm.db`.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.path.join("farm.db")
+    }
+
+    /// `config.toml`: the resolved config.
+    #[must_use]
+    pub fn config(&self) -> PathBuf {
+        self.path.join("config.toml")
+    }
+
+    /// `cases.jsonl`: the public halves.
+    #[must_use]
+    pub fn cases(&self) -> PathBuf {
+        self.path.join("cases.jsonl")
+    }
+
+    /// `traces/`.
+    #[must_use]
+    pub fn traces(&self) -> PathBuf {
+        self.path.join("traces")
+    }
+
+    /// `scores.jsonl`.
+    #[must_use]
+    pub fn scores(&self) -> PathBuf {
+        self.path.join("scores.jsonl")
+    }
+
+    /// `summary.json`.
+    #[must_use]
+    pub fn summary(&self) -> PathBuf {
+        self.path.join("summary.json")
+    }
+
+    /// `summary.md`.
+    #[must_use]
+    pub fn summary_md(&self) -> PathBuf {
+        self.path.join("summary.md")
+    }
+
+    /// `timing.json`.
+    #[must_use]
+    pub fn timing(&self) -> PathBuf {
+        self.path.join("timing.json")
+    }
+
+    fn latest(runs: &Path) -> Result<Self> {
+        let newest = Self::list(runs)?.pop();
+        newest.map(|l| l.folder).ok_or_else(|| {
+            Error::input(format!("there is no run under {}", runs.display()))
+                .hint("`farm run CASES` makes one")
+        })
+    }
+
+    fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+}
+
+fn make_under(runs: &Path, id: &str) -> Result<(PathBuf, String)> {
+    fs::create_dir_all(runs).map_err(|e| refused(runs, e))?;
+    let mut name = id.to_owned();
+    for n in 2u32.. {
+        let path = runs.join(&name);
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok((path, name)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => name = format!("{id}-{n}"),
+            Err(e) => return Err(refused(&path, e)),
+        }
+    }
+    Err(Error::internal(format!(
+        "no free name for {id} under {}",
+        runs.display()
+    )))
+}
+
+fn make_at(path: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(path).map_err(|e| match e.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            Error::input(format!("--out {}: a file is in the way", path.display()))
+                .hint("name a folder that is absent or empty")
+        }
+        _ => refused(path, e),
+    })?;
+    let entries = fs::read_dir(path).map_err(|e| unreadable(path, e))?;
+    let mut held: Vec<String> = entries
+        .filter_map(Result::ok)
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
+    if held.is_empty() {
+        return Ok(path.to_owned());
+    }
+    held.sort();
+    let is_run = held.iter().any(|name| name == "manifest.json");
+    let hint = match is_run {
+        true => format!(
+            "it is a run: `farm resume {0}` goes on with it, `farm rm {0}` removes it",
+            path.display()
+        ),
+        false => "name a folder that is absent or empty".to_owned(),
+    };
+    let more = match held.len() {
+        n @ 4.. => format!(" and {} more", n - 3),
+        _ => String::new(),
+    };
+    held.truncate(3);
+    Err(Error::input(format!(
+        "--out {} is not empty: it holds {}{more}",
+        path.display(),
+        held.join(", ")
+    ))
+    .hint(hint))
+}
+
+fn unknown(spec: &str, runs: &Path) -> Error {
+    let names: Vec<String> = RunFolder::list(runs)
+        .unwrap_or_default()
+        .iter()
+        .map(|l| l.folder.name())
+        .collect();
+    let hint = match nearest(spec, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {near}? `farm runs` lists the runs"),
+        None => "name a run folder, its id or `latest`; `farm runs` lists the runs".to_owned(),
+    };
+    Error::input(format!(
+        "there is no run {spec}: neither a folder of that name nor one under {}",
+        runs.display()
+    ))
+    .hint(hint)
+}
+
+pub(super) fn unreadable(path: &Path, error: io::Error) -> Error {
+    Error::input(format!("{} cannot be read: {error}", path.display()))
+        .hint("check the permissions of the folder")
+        .caused_by(error)
+}
+
+#[cfg(test)]
+mod tests;

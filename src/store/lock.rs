@@ -1,0 +1,93 @@
+//! The lock of a run folder: one process at a time works in it.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, Write as _},
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{atomic::refused, folder::unreadable};
+use crate::error::{Error, Result};
+
+/// Who is at work in a run folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The process.
+    pub pid: u32,
+    /// The machine.
+    pub host: String,
+}
+
+/// The lock of a run folder; it is let go when this is dropped or the process ends.
+#[derive(Debug)]
+pub struct Held {
+    _file: File,
+}
+
+/// Takes the lock of `folder` for this process on `host`.
+pub(super) fn take(folder: &Path, host: &str) -> Result<Held> {
+    let path = folder.join("lock");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(|e| refused(&path, e))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let Holder { pid, host } = read(&mut file);
+            return Err(Error::input(format!(
+                "{} is in use by process {pid} on {host}",
+                folder.display()
+            ))
+            .hint("wait until it ends, or stop it with Ctrl-C or `kill`"));
+        }
+        Err(TryLockError::Error(e)) => {
+            return Err(
+                Error::internal(format!("{} cannot be locked: {e}", path.display()))
+                    .hint("name a folder on a local disk with --out")
+                    .caused_by(e),
+            );
+        }
+    }
+    let holder = Holder {
+        pid: std::process::id(),
+        host: host.to_owned(),
+    };
+    let mut put = || {
+        file.set_len(0)?;
+        file.write_all(&serde_json::to_vec(&holder)?)
+    };
+    put().map_err(|e: io::Error| refused(&path, e))?;
+    Ok(Held { _file: file })
+}
+
+/// Who holds the lock of `folder` now.
+pub(super) fn holder(folder: &Path) -> Result<Option<Holder>> {
+    let path = folder.join("lock");
+    let mut file = match File::open(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(|e| unreadable(&path, e))?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => Ok(Some(read(&mut file))),
+        Err(TryLockError::Error(e)) => Err(unreadable(&path, e)),
+    }
+}
+
+/// Who wrote the lock; process 0 on an unknown host while it is being written.
+fn read(lock: &mut File) -> Holder {
+    let mut text = String::new();
+    let read = lock.rewind().and_then(|()| lock.read_to_string(&mut text));
+    read.ok()
+        .and_then(|_| serde_json::from_str(&text).ok())
+        .unwrap_or_else(|| Holder {
+            pid: 0,
+            host: "an unknown host".to_owned(),
+        })
+}

@@ -1,0 +1,384 @@
+//! `manifest.json`: what a run is made of, and `timing.json`: where and how long it ran.
+//!
+//! The manifest can be published: its paths are relative and no host stands in it.
+
+use std::{ops::Range, path::Path};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::{atomic, reader::Totals};
+use crate::{
+    domain::{Limits, VariantName},
+    error::{Error, Result},
+};
+
+/// The version written to `schema` of a manifest.
+pub const SCHEMA: &str = "farm.manifest/1";
+
+/// The version written to `schema` of `timing.json`.
+pub const TIMING_SCHEMA: &str = "farm.timing/1";
+
+/// A moment as farm writes it: RFC 3339, UTC.
+#[must_use]
+pub fn rfc3339(moment: Timestamp) -> String {
+    moment.to_string()
+}
+
+/// What a run is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The run's id.
+    pub run: String,
+    /// The version of farm that began it.
+    pub farm: String,
+    /// RFC 3339, UTC.
+    pub created: String,
+    /// The run digest: SHA-256 of all that gives the run its meaning, in hex.
+    pub digest: String,
+    /// The seed that all session seeds derive from.
+    pub run_seed: u64,
+    /// How it stands.
+    pub status: RunStatus,
+    /// What was planned.
+    pub grid: Shape,
+    /// In the order of the config.
+    pub variants: Vec<Variant>,
+    /// What was read.
+    pub inputs: Inputs,
+    /// How the figures are read.
+    pub suite: Suite,
+    /// What infrastructure cost.
+    #[serde(default)]
+    pub totals: Totals,
+    /// Operational settings that were changed by a resume, oldest first.
+    #[serde(default)]
+    pub changes: Vec<Change>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// At work, or died: its lock says which.
+    Running,
+    /// Came to its end.
+    Finished,
+    /// Wound down or was stopped before all sessions had run.
+    Interrupted,
+    /// farm itself failed.
+    Failed,
+}
+
+/// How large the plan is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// In the order of the config.
+    pub variants: Vec<VariantName>,
+    /// How many.
+    pub cases: u64,
+    /// Half open.
+    pub seeds: Range<u64>,
+}
+
+/// One way of running cases.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Its name.
+    pub name: VariantName,
+    /// The model as the endpoint knows it.
+    pub model: String,
+    /// `scripted`, `openai` or `cassette`.
+    pub kind: String,
+    /// The system prompt.
+    pub prompt: Prompt,
+    /// The tools of cases that name none.
+    pub tools: Vec<String>,
+    /// The limits of its sessions.
+    pub limits: Limits,
+    /// What is sent along with each request.
+    pub parameters: Map<String, Value>,
+    /// Absent when no price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+/// A prompt with its digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// Byte for byte.
+    pub text: String,
+    /// In hex.
+    pub sha256: String,
+}
+
+/// US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// Of requests.
+    pub input: f64,
+    /// Of requests, as far as the provider had them in its cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<f64>,
+    /// Of replies.
+    pub output: f64,
+}
+
+/// The files that a run was made from. Digests are SHA-256 in hex.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inputs {
+    /// The case file.
+    pub cases: InputFile,
+    /// Of the sealed halves; absent when the run is unscored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed_sha256: Option<String>,
+    /// Of the scripts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scripts_sha256: Option<String>,
+    /// Of the folders that cases copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_sha256: Option<String>,
+}
+
+/// A file by name and content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// Its name without folders.
+    pub name: String,
+    /// In hex.
+    pub sha256: String,
+}
+
+/// `[suite]`: how the figures are read.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Suite {
+    /// Whether the cases are all there is or a sample.
+    pub cases: Reading,
+    /// The level of intervals, between 0 and 1.
+    pub level: f64,
+}
+
+/// What the cases stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// They are the suite: only seeds vary.
+    #[default]
+    Fixed,
+    /// They are drawn from many more: cases vary too.
+    Sample,
+}
+
+/// A setting that a resume changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// The config key.
+    pub key: String,
+    /// Its value before.
+    pub from: Value,
+    /// Its value since.
+    pub to: Value,
+}
+
+/// Where and how long a run was at work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Always [`TIMING_SCHEMA`].
+    pub schema: String,
+    /// The run's id.
+    pub run: String,
+    /// One for the run and one for each resume.
+    pub spans: Vec<Span>,
+}
+
+/// One process at work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// The machine's name.
+    pub host: String,
+    /// RFC 3339, UTC.
+    pub began: String,
+    /// Seconds from begin to end.
+    pub wall_s: f64,
+    /// Sessions that ended in it.
+    pub sessions: u64,
+    /// Seconds that those worked, all together, waits left out.
+    pub work_s: f64,
+}
+
+impl Manifest {
+    /// Reads a manifest; fields that this farm does not know are ignored.
+    ///
+    /// # Errors
+    /// When it is missing, damaged or of a newer farm.
+    pub fn read(path: &Path) -> Result<Self> {
+        read(path, SCHEMA)
+    }
+
+    /// Writes it whole or not at all.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        write(path, self)
+    }
+}
+
+impl Timing {
+    /// Reads `timing.json`.
+    ///
+    /// # Errors
+    /// When it is missing, damaged or of a newer farm.
+    pub fn read(path: &Path) -> Result<Self> {
+        read(path, TIMING_SCHEMA)
+    }
+
+    /// Writes it whole or not at all.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        write(path, self)
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
+    #[derive(Deserialize)]
+    struct Version {
+        schema: String,
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        Error::input(format!("{} cannot be read: {e}", path.display()))
+            .hint("name a run folder, its id or `latest`")
+            .caused_by(e)
+    })?;
+    let damaged = |e: serde_json::Error| {
+        let place = format!("{}:{}:{}", path.display(), e.line(), e.column());
+        Error::input(format!("{place}: not valid as {schema}: {e}"))
+            .hint("restore the file from a copy")
+            .caused_by(e)
+    };
+    let version: Version = serde_json::from_str(&text).map_err(damaged)?;
+    if version.schema != schema {
+        return Err(Error::input(format!(
+            "{}: its schema is {}, this farm knows {schema}",
+            path.display(),
+            version.schema
+        ))
+        .hint("use the farm that wrote it, or a newer one"));
+    }
+    serde_json::from_str(&text).map_err(damaged)
+}
+
+fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|e| {
+        Error::internal(format!("{} cannot be written: {e}", path.display())).caused_by(e)
+    })?;
+    text.push(b'\n');
+    atomic::write(path, &text)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(crate) fn manifest(run: &str, created: &str) -> Manifest {
+        Manifest {
+            schema: SCHEMA.to_owned(),
+            run: run.to_owned(),
+            farm: "0.1.0".to_owned(),
+            created: created.to_owned(),
+            digest: "ab".repeat(32),
+            run_seed: 0,
+            status: RunStatus::Running,
+            grid: Shape {
+                variants: vec!["scripted".parse().unwrap()],
+                cases: 3,
+                seeds: 0..12,
+            },
+            variants: vec![Variant {
+                name: "scripted".parse().unwrap(),
+                model: "scripted".to_owned(),
+                kind: "scripted".to_owned(),
+                prompt: Prompt {
+                    text: "Think.\n".to_owned(),
+                    sha256: "cd".repeat(32),
+                },
+                tools: vec!["calculator".to_owned()],
+                limits: Limits::default(),
+                parameters: Map::new(),
+                price: None,
+            }],
+            inputs: Inputs {
+                cases: InputFile {
+                    name: "cases.jsonl".to_owned(),
+                    sha256: "ef".repeat(32),
+                },
+                sealed_sha256: Some("01".repeat(32)),
+                scripts_sha256: None,
+                files_sha256: None,
+            },
+            suite: Suite {
+                cases: Reading::Fixed,
+                level: 0.95,
+            },
+            totals: Totals::default(),
+            changes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn reads_what_it_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("manifest.json");
+        let mut manifest = manifest("r", "2026-09-18T01:02:03Z");
+        manifest.changes.push(Change {
+            at: rfc3339(Timestamp::UNIX_EPOCH),
+            key: "concurrency".to_owned(),
+            from: 4.into(),
+            to: 8.into(),
+        });
+        manifest.write(&path).unwrap();
+        assert_eq!(Manifest::read(&path).unwrap(), manifest);
+        assert_eq!(manifest.changes[0].at, "1970-01-01T00:00:00Z");
+
+        let timing = Timing {
+            schema: TIMING_SCHEMA.to_owned(),
+            run: "r".to_owned(),
+            spans: vec![Span {
+                host: "h".to_owned(),
+                began: rfc3339(Timestamp::UNIX_EPOCH),
+                wall_s: 1.5,
+                sessions: 36,
+                work_s: 4.25,
+            }],
+        };
+        timing.write(&path).unwrap();
+        assert_eq!(Timing::read(&path).unwrap(), timing);
+        let other = Manifest::read(&path).unwrap_err();
+        assert!(
+            other.message.ends_with("this farm knows farm.manifest/1"),
+            "{other}"
+        );
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_where() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("manifest.json");
+        assert!(
+            Manifest::read(&path)
+                .unwrap_err()
+                .message
+                .contains("cannot be read")
+        );
+        std::fs::write(&path, "{\"schema\":\n 7}").unwrap();
+        let damaged = Manifest::read(&path).unwrap_err();
+        assert!(damaged.message.contains("manifest.json:2:"), "{damaged}");
+    }
+}

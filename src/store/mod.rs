@@ -1,0 +1,26 @@
+//! What lasts of a run: its database, its traces, its manifest, and the folder that holds them.
+//!
+//! [`Store`] owns the one thread that writes; sessions reach it through a [`Handle`]. [`Reader`]
+//! reads beside it. Everything else in a run folder can be made again from the database.
+
+mod apply;
+pub mod atomic;
+pub mod export;
+mod fault;
+pub mod folder;
+mod lock;
+pub mod manifest;
+mod reader;
+mod row;
+mod schema;
+mod write;
+mod writer;
+
+pub use export::{Export, Head};
+pub use folder::{Place, RunFolder};
+pub use lock::{Held, Holder};
+pub use manifest::{Manifest, Timing};
+pub use reader::{Reader, StepRow, Totals, TurnRow};
+pub use row::{Score, SessionRow};
+pub use write::Write;
+pub use writer::{AbortAt, Durability, Handle, Moment, Options, Stats, Store, StoreLost};

@@ -1,0 +1,288 @@
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Row};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    apply::int,
+    fault::fault,
+    row::{SESSION, STATES, SessionRow, read_state, unreadable},
+    schema,
+};
+use crate::{
+    domain::{Grid, Ledger, SessionId, SessionState, trace},
+    error::{Error, Result},
+};
+
+/// Turns of an attempt: `turn, work_s, ts, body`.
+pub(super) const TURNS: &str = "
+SELECT turn, work_s, ts, body FROM turn WHERE session = ?1 AND attempt = ?2 ORDER BY turn";
+
+/// Steps of an attempt: `turn, call, ts, body`.
+pub(super) const STEPS: &str = "
+SELECT turn, call, ts, body FROM step WHERE session = ?1 AND attempt = ?2 ORDER BY step";
+
+/// The same rules as [`SessionRow::state`], over all sessions of the grid at once.
+const LEDGER: &str = "
+SELECT count(*), count(status), total(passed = 1), total(passed = 0), total(status = 'killed'),
+  total(status IN ('model_error', 'crashed') OR score_error IS NOT NULL)
+FROM session WHERE id >= ?1 AND id < ?2";
+
+/// Reads a run's database, also beside a live writer, after a crash, and in a folder that may not
+/// be written.
+#[derive(Debug)]
+pub struct Reader {
+    conn: Connection,
+    path: PathBuf,
+}
+
+/// A durable reply.
+#[derive(Debug, Clone)]
+pub struct TurnRow {
+    /// From 0.
+    pub turn: u32,
+    /// Seconds that the session had worked by then, waits left out.
+    pub work_s: f64,
+    /// Unix seconds.
+    pub ts: f64,
+    /// The reply and what belongs to it.
+    pub body: trace::Turn,
+}
+
+/// A durable step.
+#[derive(Debug, Clone)]
+pub struct StepRow {
+    /// Unix seconds.
+    pub ts: f64,
+    /// The step.
+    pub body: trace::Step,
+}
+
+/// What infrastructure cost the run.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Totals {
+    /// Sessions that went on after infrastructure broke them, counted each time.
+    pub restarts: u64,
+    /// Attempts that were given up.
+    pub lost_attempts: u64,
+    /// US dollars of those, as far as they are known.
+    pub lost_cost_usd: f64,
+}
+
+impl Reader {
+    /// Opens a run's `farm.db`.
+    ///
+    /// # Errors
+    /// When it is missing, not farm's, or of another schema.
+    pub fn open(path: &Path) -> Result<Self> {
+        if !path.is_file() {
+            return Err(
+                Error::input(format!("{} is missing: no run began here", path.display()))
+                    .hint("name a run folder, its id or `latest`"),
+            );
+        }
+        let conn = connect(path)?;
+        schema::check(&conn, path)?;
+        Ok(Self {
+            conn,
+            path: path.to_owned(),
+        })
+    }
+
+    /// What is kept of a session; none when it never began.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn session(&self, session: SessionId) -> Result<Option<SessionRow>> {
+        self.cached(SESSION)?
+            .query_row([int(session)], SessionRow::read)
+            .optional()
+            .map_err(|e| self.fault(e))
+    }
+
+    /// The sessions of one case under one variant, seeds ascending, one at a time.
+    pub fn rows_of<'a>(
+        &'a self,
+        grid: &'a Grid,
+        variant: usize,
+        case: usize,
+    ) -> impl Iterator<Item = Result<(SessionId, Option<SessionRow>)>> + 'a {
+        grid.ids_of(variant, case)
+            .map(|id| Ok((id, self.session(id)?)))
+    }
+
+    /// The state of every session that began, by number.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn states(&self) -> Result<Vec<(SessionId, SessionState)>> {
+        self.cached(STATES)?
+            .query_map([], read_state)
+            .and_then(Iterator::collect)
+            .map_err(|e| self.fault(e))
+    }
+
+    /// How all sessions of the grid stand, in one scan.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn ledger(&self, grid: &Grid) -> Result<Ledger> {
+        let planned = grid.planned();
+        let row = grid.cases.len() as u64 * grid.variants.len() as u64;
+        let ends = [grid.seeds.start, grid.seeds.end].map(|seed| int(SessionId(seed * row)));
+        let counts = |r: &Row<'_>| {
+            // `total` counts in floats, exactly so below 2^53.
+            let total = |column| r.get::<_, f64>(column).map(|n| n as u64);
+            let [rows, ended] = [r.get::<_, i64>(0)?, r.get(1)?].map(i64::cast_unsigned);
+            let (passed, failed, killed, errored) = (total(2)?, total(3)?, total(4)?, total(5)?);
+            Ok(Ledger {
+                planned,
+                passed,
+                failed,
+                errored,
+                killed,
+                not_run: planned - rows + (rows - ended),
+                skipped: 0,
+                unscored: ended - passed - failed - errored - killed,
+            })
+        };
+        self.cached(LEDGER)?
+            .query_row(ends, counts)
+            .map_err(|e| self.fault(e))
+    }
+
+    /// The durable replies of an attempt, in order.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn turns(&self, session: SessionId, attempt: u32) -> Result<Vec<TurnRow>> {
+        self.rows(TURNS, session, attempt, |r| {
+            Ok(TurnRow {
+                turn: r.get(0)?,
+                work_s: r.get(1)?,
+                ts: r.get(2)?,
+                body: json(r, 3)?,
+            })
+        })
+    }
+
+    /// The durable steps of an attempt, in order.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn steps(&self, session: SessionId, attempt: u32) -> Result<Vec<StepRow>> {
+        self.rows(STEPS, session, attempt, |r| {
+            Ok(StepRow {
+                ts: r.get(2)?,
+                body: json(r, 3)?,
+            })
+        })
+    }
+
+    /// What infrastructure cost the run.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn totals(&self) -> Result<Totals> {
+        const TOTALS: &str = "SELECT (SELECT coalesce(sum(restarts), 0) FROM session),
+            count(*), total(cost_usd) FROM lost_attempt";
+        self.cached(TOTALS)?
+            .query_row([], |r| {
+                Ok(Totals {
+                    restarts: r.get::<_, i64>(0)?.cast_unsigned(),
+                    lost_attempts: r.get::<_, i64>(1)?.cast_unsigned(),
+                    lost_cost_usd: r.get(2)?,
+                })
+            })
+            .map_err(|e| self.fault(e))
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        session: SessionId,
+        attempt: u32,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        self.cached(sql)?
+            .query_map((int(session), attempt), read)
+            .and_then(Iterator::collect)
+            .map_err(|e| self.fault(e))
+    }
+
+    pub(super) fn conn(&self) -> &Connection {
+        &self.conn
+    }
+
+    fn cached(&self, sql: &str) -> Result<CachedStatement<'_>> {
+        self.conn.prepare_cached(sql).map_err(|e| self.fault(e))
+    }
+
+    pub(super) fn fault(&self, error: rusqlite::Error) -> Error {
+        fault(&self.path, error)
+    }
+}
+
+fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|e| unreadable(column, e))
+}
+
+/// Opens read-only. Where SQLite cannot have its `-shm` file beside the database, because the
+/// folder may not be written, a database without a WAL is read as one that cannot change.
+fn connect(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags).and_then(settle);
+    let refused = |e: &rusqlite::Error| {
+        matches!(
+            e.sqlite_error_code(),
+            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+        )
+    };
+    match opened {
+        Err(e) if refused(&e) => {
+            let mut wal = path.as_os_str().to_owned();
+            wal.push("-wal");
+            if fs::metadata(wal).is_ok_and(|m| m.len() > 0) {
+                return Err(fault(path, e).hint(
+                    "part of the run still stands in farm.db-wal: copy the folder to where it may be written",
+                ));
+            }
+            connect_immutable(path)
+        }
+        opened => opened.map_err(|e| fault(path, e)),
+    }
+}
+
+fn connect_immutable(path: &Path) -> Result<Connection> {
+    let mut uri = "file:".to_owned();
+    for c in path.to_string_lossy().chars() {
+        match c {
+            '%' => uri.push_str("%25"),
+            '?' => uri.push_str("%3f"),
+            '#' => uri.push_str("%23"),
+            c => uri.push(c),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(uri, flags)
+        .and_then(settle)
+        .map_err(|e| fault(path, e))
+}
+
+/// Sets a connection up and touches the file, so that what is wrong with it shows here.
+fn settle(conn: Connection) -> rusqlite::Result<Connection> {
+    conn.busy_timeout(Duration::from_secs(10))?;
+    conn.pragma_update(None, "cache_size", -8192)?;
+    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(conn)
+}
+
+#[cfg(test)]
+mod tests;

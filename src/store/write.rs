@@ -1,0 +1,159 @@
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::domain::{Outcome, SessionId, Verdict, trace};
+
+/// One thing to keep. Texts are serialised where they arise, not on the writer's thread.
+///
+/// A write of an attempt that is no longer the session's, or that is there already, changes
+/// nothing: the first one stands. [`super::Stats::fenced`] counts them.
+#[derive(Debug, Clone)]
+pub enum Write {
+    /// A session begins, or begins anew with a higher attempt: over one that is open or errored.
+    Begin {
+        /// Whose.
+        session: SessionId,
+        /// From 0.
+        attempt: u32,
+        /// Unix seconds.
+        ts: f64,
+    },
+    /// A reply of the model; see [`Write::turn`].
+    Turn {
+        /// Whose.
+        session: SessionId,
+        /// Of which attempt.
+        attempt: u32,
+        /// From 0.
+        turn: u32,
+        /// [`trace::Turn`] as a JSON object.
+        body: Box<str>,
+        /// Seconds that the session worked until here, waits left out.
+        work_s: f64,
+        /// Unix seconds.
+        ts: f64,
+    },
+    /// A finished step; see [`Write::step`].
+    Step {
+        /// Whose.
+        session: SessionId,
+        /// Of which attempt.
+        attempt: u32,
+        /// From 0 over the session.
+        step: u32,
+        /// The turn that it came from.
+        turn: u32,
+        /// Its place in the turn.
+        call: u32,
+        /// [`trace::Step`] as a JSON object.
+        body: Box<str>,
+        /// Unix seconds.
+        ts: f64,
+    },
+    /// The session ended: at most once an attempt.
+    End {
+        /// Whose.
+        session: SessionId,
+        /// Of which attempt.
+        attempt: u32,
+        /// How.
+        outcome: Arc<Outcome>,
+        /// Seconds that it worked, waits left out.
+        work_s: f64,
+        /// Unix seconds.
+        ts: f64,
+    },
+    /// What the scorer says of an ended session; a later score replaces it. See [`Write::score`].
+    Score {
+        /// Whose.
+        session: SessionId,
+        /// Of which attempt.
+        attempt: u32,
+        /// Whether all checks hold; none when scoring failed.
+        passed: Option<bool>,
+        /// The checks as a JSON array of [`crate::domain::CheckResult`].
+        checks: Option<Box<str>>,
+        /// Why scoring failed.
+        error: Option<Box<str>>,
+    },
+    /// Infrastructure broke the session and it goes on; counted over the whole run.
+    Restart {
+        /// Whose.
+        session: SessionId,
+    },
+    /// An attempt is given up: what it cost stays on record.
+    LostAttempt {
+        /// Whose.
+        session: SessionId,
+        /// The attempt that is lost.
+        attempt: u32,
+        /// Why.
+        reason: Box<str>,
+        /// US dollars that it cost, unknown if any call's price is.
+        cost_usd: Option<f64>,
+        /// Unix seconds.
+        ts: f64,
+    },
+}
+
+impl Write {
+    /// A reply of the model; `work_s` are the seconds that the session worked until here.
+    #[must_use]
+    pub fn turn(
+        (session, attempt): (SessionId, u32),
+        turn: u32,
+        body: &trace::Turn,
+        work_s: f64,
+        ts: f64,
+    ) -> Self {
+        Self::Turn {
+            session,
+            attempt,
+            turn,
+            body: json(body),
+            work_s,
+            ts,
+        }
+    }
+
+    /// A finished step.
+    #[must_use]
+    pub fn step((session, attempt): (SessionId, u32), step: &trace::Step, ts: f64) -> Self {
+        Self::Step {
+            session,
+            attempt,
+            step: step.step,
+            turn: step.turn,
+            call: step.call,
+            body: json(step),
+            ts,
+        }
+    }
+
+    /// What the scorer says.
+    #[must_use]
+    pub fn score((session, attempt): (SessionId, u32), verdict: &Verdict) -> Self {
+        let (checks, error) = match verdict {
+            Verdict::Scored(checks) => (Some(json(checks)), None),
+            Verdict::Failed(why) => (None, Some(why.to_string().into())),
+        };
+        Self::Score {
+            session,
+            attempt,
+            passed: verdict.passed(),
+            checks,
+            error,
+        }
+    }
+}
+
+#[expect(
+    clippy::expect_used,
+    reason = "these types hold no map with keys other than strings, and no fallible serde"
+)]
+fn json(value: &(impl Serialize + ?Sized)) -> Box<str> {
+    serde_json::to_string(value)
+        .expect("plain data is JSON")
+        .into()
+}
