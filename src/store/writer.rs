@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{apply::Statements, fault::fault, schema, write::Write};
@@ -251,8 +251,19 @@ fn connect(path: &Path, create: OpenFlags, options: Options) -> Result<Connectio
 
 fn write(conn: Connection, path: &Path, queue: &mut Queue, options: Options) -> Result<Stats> {
     let stats = drain(&conn, queue, options).map_err(|e| fault(path, e))?;
+    settle(&conn).map_err(|e| fault(path, e))?;
     conn.close().map_err(|(_, e)| fault(path, e))?;
     Ok(stats)
+}
+
+/// Leaves one plain file that needs no others beside it to be read. While somebody reads it stays
+/// as it is, which is as good.
+fn settle(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(Duration::ZERO)?;
+    match conn.pragma_update(None, "journal_mode", "DELETE") {
+        Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
+        settled => settled,
+    }
 }
 
 /// Commits until all handles are gone or the store is closed.

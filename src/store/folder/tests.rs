@@ -18,7 +18,7 @@ fn make(runs: &Path, second: i64) -> (RunFolder, Held, String) {
 
 #[test]
 fn an_id_is_a_time_and_a_digest() {
-    assert_eq!(run_id(at(0), DIGEST), "20260918T023320Z-abcdef");
+    assert_eq!(run_id(at(0), DIGEST), "20260918T025320Z-abcdef");
     assert_eq!(run_id(Timestamp::UNIX_EPOCH, "a"), "19700101T000000Z-a");
 }
 
@@ -72,7 +72,7 @@ fn out_is_the_folder_itself_absent_or_empty() {
     let out = root.path().join("a/b");
     let create = |path: &Path| RunFolder::create(Place::At(path), at(0), DIGEST, "host");
     let (folder, held, id) = create(&out).unwrap();
-    assert_eq!((folder.path(), &*id), (&*out, "20260918T023320Z-abcdef"));
+    assert_eq!((folder.path(), &*id), (&*out, "20260918T025320Z-abcdef"));
     drop(held);
     for name in ["manifest.json", "x", "y"] {
         fs::write(out.join(name), "").unwrap();
