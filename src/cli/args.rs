@@ -61,7 +61,7 @@ pub struct LogArgs {
 }
 
 /// Which sessions to run, and how.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct InputArgs {
     /// The case file: one JSON object a line
     #[arg(value_name = "CASES")]

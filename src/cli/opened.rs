@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use super::summary::{self, Measure};
 use crate::{
+    aggregate,
     domain::{
         Case, Grid, SessionId, SessionKey, Summary,
         jsonl::{self, Secrecy},
         trace::Record,
     },
     error::{Context, Error, Result},
-    stats::Level,
     store::{Export, Head, Manifest, Reader, RunFolder},
 };
 
@@ -28,7 +29,11 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens a run by its folder, its id, or `latest`.
     pub fn find(spec: &str) -> Result<Self> {
-        let folder = RunFolder::open(spec, Path::new(RUNS))?;
+        Self::at(RunFolder::open(spec, Path::new(RUNS))?)
+    }
+
+    /// Opens the run in this folder.
+    pub fn at(folder: RunFolder) -> Result<Self> {
         let manifest = Manifest::read(&folder.manifest())?;
         let lines = jsonl::read::<Case>(&folder.cases(), Secrecy::Public);
         if !lines.problems.is_empty() {
@@ -88,14 +93,21 @@ impl Opened {
         match std::fs::read(self.folder.summary()) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .internal(|| format!("{} cannot be read", self.folder.summary().display())),
-            Err(_) => super::summary::compute(&self.reader, &self.grid, &self.cases, self.reading()?, None),
+            Err(_) => self.compute(None),
         }
     }
 
-    /// How its figures are read.
-    pub fn reading(&self) -> Result<super::summary::Reading> {
-        let level = Level::new(self.manifest.suite.level).internal(|| "the manifest's level".to_owned())?;
-        Ok(super::summary::Reading { first: self.manifest.suite.cases, level })
+    /// Computes the figures; without `measure`, hidden metrics are left out.
+    pub fn compute(&self, measure: Option<Measure<'_>>) -> Result<Summary> {
+        let clusters: Vec<Option<String>> = self.cases.iter().map(|case| case.cluster.clone()).collect();
+        let suite = &self.manifest.suite;
+        let options = aggregate::Options {
+            level: summary::level(suite.level)?,
+            reading: suite.cases,
+            clusters: &clusters,
+            measure,
+        };
+        aggregate::summarise(&self.reader, &self.grid, &options)
     }
 
     fn head(&self, variant: usize, case: usize) -> Head {

@@ -5,13 +5,14 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde_json::Value;
-use tokio::runtime::Runtime;
+use tokio::{runtime::Runtime, task::JoinHandle, time::timeout};
 
 use super::{
     args::RunArgs,
     exit::{Exit, print, say},
+    hooks, manifest,
     opened::{Opened, RUNS},
+    screen,
     setup::{self, Ready},
     signals,
     summary::{self, Measure},
@@ -19,13 +20,13 @@ use super::{
 use crate::{
     aggregate::Metric,
     domain::{Clock, Ledger, SessionRecord, Summary, Tally},
-    error::{Context, Error, Result},
-    report::{self, Progress},
-    run::{self, Ended, Hooks, Setup, Shutdown, WindDown},
-    score,
+    error::{Context, Result},
+    report::{self, progress::Progress},
+    run::{self, Ended, Setup, Shutdown, WindDown},
+    stats::Level,
     store::{
-        self, Manifest, Place, RunFolder, Store,
-        manifest::{RunStatus, Timing},
+        self, Manifest, Place, RunFolder, Store, Timing,
+        manifest::{RunStatus, Span, TIMING_SCHEMA, rfc3339},
     },
 };
 
@@ -34,9 +35,9 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// What is shown while a run goes on, and after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Show {
+enum Show {
     /// Progress, then tables.
-    All,
+    Tables,
     /// Progress, then `summary.json`.
     Json,
     /// Nothing.
@@ -48,12 +49,12 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit> {
     let ready = setup::prepare(&args.input)?;
     let show = match (args.quiet, args.json) {
         (true, _) => Show::Nothing,
-        (_, true) => Show::Json,
-        _ => Show::All,
+        (false, true) => Show::Json,
+        (false, false) => Show::Tables,
     };
-    let done = execute(ready, &args.input.cases, args.out.as_deref(), show)?;
+    let done = execute(ready, &args.input.cases, args.out.as_deref(), show != Show::Nothing)?;
     match show {
-        Show::All => print(&report::terminal::text(&done.summary, &done.run, super::style(), false))?,
+        Show::Tables => print(&super::report::terminal(&done.summary, &done.run, false))?,
         Show::Json => print(&report::json(&done.summary)?)?,
         Show::Nothing => {}
     }
@@ -68,8 +69,8 @@ pub(super) struct Done {
     pub run: String,
     pub folder: PathBuf,
     pub summary: Summary,
-    pub wind_down: Option<WindDown>,
-    pub unscored: bool,
+    wind_down: Option<WindDown>,
+    unscored: bool,
 }
 
 impl Done {
@@ -91,38 +92,37 @@ impl Done {
 }
 
 /// Runs what is ready, and leaves the whole run folder.
-pub(super) fn execute(ready: Ready, cases: &Path, out: Option<&Path>, show: Show) -> Result<Done> {
-    let began = Instant::now();
-    let created = Timestamp::now();
+pub(super) fn execute(ready: Ready, cases: &Path, out: Option<&Path>, progress: bool) -> Result<Done> {
+    let clock = Instant::now();
+    let began = Timestamp::now();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let place = out.map_or(Place::Under(Path::new(RUNS)), Place::At);
-    let (folder, _lock, id) = RunFolder::create(place, created, &ready.digest, &host)?;
-    let mut manifest = super::manifest::of(&ready, cases, &id, created);
+    let (folder, _lock, id) = RunFolder::create(place, began, &ready.digest, &host)?;
+    let mut manifest = manifest::of(&ready, cases, &id, began);
     manifest.write(&folder.manifest())?;
     store::atomic::write(&folder.config(), ready.config.to_toml(folder.path()).as_bytes())?;
-    store::atomic::write(&folder.cases(), &super::manifest::cases(&ready)?)?;
+    store::atomic::write(&folder.cases(), &manifest::cases(&ready)?)?;
     let unscored = ready.sealed.is_none();
-    let ended = perform(ready, &folder, show);
+    let ended = perform(ready, &folder, progress);
     manifest.status = match &ended {
         Ok((_, None)) => RunStatus::Finished,
         Ok((_, Some(_))) => RunStatus::Interrupted,
         Err(_) => RunStatus::Failed,
     };
-    let wall_s = began.elapsed().as_secs_f64();
-    let closed = close(&folder, manifest, &host, created, wall_s);
+    let span = Span { host, began: rfc3339(began), wall_s: clock.elapsed().as_secs_f64(), sessions: 0, work_s: 0.0 };
+    let closed = close(&folder, manifest, span);
+    // What went wrong in the run says more than what went wrong after it.
     let (summary, wind_down) = ended?;
     closed?;
     Ok(Done { run: id, folder: folder.path().to_owned(), summary, wind_down, unscored })
 }
 
 /// The run itself, from the first session to `summary.json`.
-fn perform(ready: Ready, folder: &RunFolder, show: Show) -> Result<(Summary, Option<WindDown>)> {
+fn perform(ready: Ready, folder: &RunFolder, progress: bool) -> Result<(Summary, Option<WindDown>)> {
     let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
-    let grid = ready.plan.grid.clone();
-    let store = Store::create(&folder.database(), &grid, store::Options::default())?;
-    let tally = Arc::new(Mutex::new(Tally::of(&grid)));
-    let level = super::level(ready.config.suite.level)?;
-    let hooks = Hooks::from_env()?;
+    let options = store::Options { abort_at: hooks::abort_at()?, ..store::Options::default() };
+    let store = Store::create(&folder.database(), &ready.plan.grid, options)?;
+    let tally = Arc::new(Mutex::new(Tally::of(&ready.plan.grid)));
     let shutdown = Shutdown::default();
     let setup = Setup {
         store: store.handle(),
@@ -134,14 +134,13 @@ fn perform(ready: Ready, folder: &RunFolder, show: Show) -> Result<(Summary, Opt
         shutdown: shutdown.clone(),
         clock: Clock::system(),
         tally: tally.clone(),
-        hooks,
+        hooks: hooks::hooks()?,
     };
-    let plan = ready.plan;
+    let level = summary::level(ready.config.suite.level)?;
     let ended = runtime.block_on(async {
         let signals = tokio::spawn(signals::listen(shutdown));
-        let run = tokio::spawn(run::run(plan, setup));
-        let progress = Progress::new(super::progress_mode(show != Show::Nothing));
-        let ended = watch(run, progress, &tally, level).await;
+        let run = tokio::spawn(run::run(ready.plan, setup));
+        let ended = watch(run, Progress::new(screen::progress(progress)), &tally, level).await;
         signals.abort();
         ended
     });
@@ -153,47 +152,45 @@ fn perform(ready: Ready, folder: &RunFolder, show: Show) -> Result<(Summary, Opt
         export.traces(&folder.traces())?;
         export.scores(&folder.scores())
     })?;
-    let summary = summarise(&runtime, &opened, &ended)?;
+    let ask = |records: Vec<SessionRecord>| -> Result<Vec<Metric>> {
+        let measured = runtime.block_on(ended.measure(records))?;
+        Ok(measured.into_iter().map(|m| (m.metric, m.values)).collect())
+    };
+    let measure: Measure<'_> = &ask;
+    let summary = opened.compute(Some(measure))?;
+    let wind_down = ended.wind_down;
+    runtime.block_on(ended.close())?;
     store::atomic::write(&folder.summary(), report::json(&summary)?.as_bytes())?;
-    store::atomic::write(&folder.summary_md(), report::markdown::text(&summary).as_bytes())?;
-    Ok((summary, ended.wind_down))
+    store::atomic::write(&folder.summary_md(), report::markdown::render(&summary).as_bytes())?;
+    Ok((summary, wind_down))
 }
 
 /// Shows progress until the run is over.
 async fn watch(
-    mut run: tokio::task::JoinHandle<Result<Ended>>,
+    mut run: JoinHandle<Result<Ended>>,
     mut progress: Progress,
     tally: &Mutex<Tally>,
-    level: crate::stats::Level,
+    level: Level,
 ) -> Result<Ended> {
     loop {
-        let over = tokio::time::timeout(TICK, &mut run).await;
+        let over = timeout(TICK, &mut run).await;
         let now = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        progress.update(&now, &super::progress::pass_rate(&now, level));
-        if let Ok(ended) = over {
-            progress.finish();
-            return ended.internal(|| "the run broke off".to_owned())?;
+        match over {
+            Err(_) => progress.update(&now, |tally| summary::pass_rate(tally, level)),
+            Ok(ended) => {
+                progress.finish(&now, |tally| summary::pass_rate(tally, level));
+                return ended.internal(|| "the run broke off".to_owned())?;
+            }
         }
     }
 }
 
-/// Asks the scorer, which is still there, for hidden metrics, and lets it go.
-fn summarise(runtime: &Runtime, opened: &Opened, ended: &Ended) -> Result<Summary> {
-    let ask = |records: Vec<SessionRecord>| -> Result<Vec<Metric>> {
-        let Some(scorer) = &ended.scorer else { return Ok(Vec::new()) };
-        let measured = runtime
-            .block_on(async { ractor::call!(scorer, |reply| score::ScorerMsg::Measure { records, reply }) })
-            .internal(|| "the scorer does not answer".to_owned())?;
-        Ok(measured.into_iter().map(|m| (m.metric, m.values)).collect())
-    };
-    let measure: Option<Measure<'_>> = ended.scorer.is_some().then_some(&ask);
-    let summary = summary::compute(&opened.reader, &opened.grid, &opened.cases, opened.reading()?, measure);
-    if let Some(scorer) = &ended.scorer {
-        runtime.block_on(scorer.drain_and_wait(None)).internal(|| "the scorer broke".to_owned())?;
-    }
-    summary
-}
-
-fn close(folder: &RunFolder, mut manifest: Manifest, host: &str, created: Timestamp, wall_s: f64) -> Result<()> {
-    todo_close(folder, &mut manifest, host, created, wall_s)
+/// Writes what is known only when all is over.
+fn close(folder: &RunFolder, mut manifest: Manifest, span: Span) -> Result<()> {
+    let reader = store::Reader::open(&folder.database())?;
+    manifest.totals = reader.totals()?;
+    manifest.write(&folder.manifest())?;
+    let (sessions, work_s) = reader.worked()?;
+    let spans = vec![Span { sessions, work_s, ..span }];
+    Timing { schema: TIMING_SCHEMA.to_owned(), run: manifest.run, spans }.write(&folder.timing())
 }

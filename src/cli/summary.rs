@@ -1,34 +1,25 @@
-//! `summary.json` from a run's store.
+//! Figures on the way to a person.
 
 use crate::{
-    aggregate::{self, Metric},
-    domain::{self, Case, Grid, SessionRecord, Summary},
-    error::Result,
-    stats::Level,
-    store::Reader,
+    aggregate::Metric,
+    domain::{SessionRecord, Tally},
+    error::{Context, Result},
+    stats::{self, Case, Level, Units, strata},
 };
-
-/// How the figures of a run are read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
-    /// Which reading of a rate comes first.
-    pub first: domain::Reading,
-    /// Confidence level of all intervals.
-    pub level: Level,
-}
 
 /// Asks the scorer for the values of hidden metrics.
 pub(super) type Measure<'a> = &'a dyn Fn(Vec<SessionRecord>) -> Result<Vec<Metric>>;
 
-/// Computes the figures; without `measure`, hidden metrics are left out.
-pub(super) fn compute(
-    reader: &Reader,
-    grid: &Grid,
-    cases: &[Case],
-    reading: Reading,
-    measure: Option<Measure<'_>>,
-) -> Result<Summary> {
-    let clusters: Vec<Option<String>> = cases.iter().map(|case| case.cluster.clone()).collect();
-    let options = aggregate::Options { level: reading.level, reading: reading.first, clusters: &clusters, measure };
-    aggregate::summarise(reader, grid, &options)
+/// The confidence level of a config or manifest.
+pub(super) fn level(level: f64) -> Result<Level> {
+    Level::new(level).input(|| "suite.level".to_owned())
+}
+
+/// The pass rate so far, of the variant that is alone or of all together.
+pub(super) fn pass_rate(tally: &Tally, level: Level) -> String {
+    let cases: Vec<Case> = tally.cases.iter().flatten().map(|(passed, scored)| {
+        let (passed, scored) = (u64::from(*passed), u64::from(*scored));
+        Case::from(stats::Tally { passed, scored, planned: scored })
+    }).collect();
+    strata::strat_wilson(&cases, &Units::default(), level).to_string()
 }

@@ -2,7 +2,7 @@
 //!
 //! The manifest can be published: its paths are relative and no host stands in it.
 
-use std::{ops::Range, path::Path};
+use std::{collections::BTreeMap, ops::Range, path::Path};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{atomic, reader::Totals};
 use crate::{
-    domain::{Limits, VariantName},
+    domain::{Limits, Reading, VariantName},
     error::{Error, Result},
 };
 
@@ -127,29 +127,14 @@ pub struct Price {
     pub output: f64,
 }
 
-/// The files that a run was made from. Digests are SHA-256 in hex.
+/// What a run was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inputs {
-    /// The case file.
-    pub cases: InputFile,
-    /// Of the sealed halves; absent when the run is unscored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sealed_sha256: Option<String>,
-    /// Of the scripts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scripts_sha256: Option<String>,
-    /// Of the folders that cases copy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub files_sha256: Option<String>,
-}
-
-/// A file by name and content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputFile {
-    /// Its name without folders.
-    pub name: String,
-    /// In hex.
-    pub sha256: String,
+    /// The case file's name, without folders.
+    pub cases: String,
+    /// Digests of what was read, SHA-256 in hex: `cases`, `sealed`, `files FOLDER`,
+    /// `prompt VARIANT`.
+    pub sha256: BTreeMap<String, String>,
 }
 
 /// `[suite]`: how the figures are read.
@@ -159,17 +144,6 @@ pub struct Suite {
     pub cases: Reading,
     /// The level of intervals, between 0 and 1.
     pub level: f64,
-}
-
-/// What the cases stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reading {
-    /// They are the suite: only seeds vary.
-    #[default]
-    Fixed,
-    /// They are drawn from many more: cases vary too.
-    Sample,
 }
 
 /// A setting that a resume changed.
@@ -315,13 +289,8 @@ pub(super) mod tests {
                 price: None,
             }],
             inputs: Inputs {
-                cases: InputFile {
-                    name: "cases.jsonl".to_owned(),
-                    sha256: "ef".repeat(32),
-                },
-                sealed_sha256: Some("01".repeat(32)),
-                scripts_sha256: None,
-                files_sha256: None,
+                cases: "cases.jsonl".to_owned(),
+                sha256: BTreeMap::from([("cases".to_owned(), "ef".repeat(32))]),
             },
             suite: Suite {
                 cases: Reading::Fixed,

@@ -1,0 +1,71 @@
+//! What a run folder says of the run that it was made for.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::setup::Ready;
+use crate::{
+    config::{self, ModelKind},
+    domain::Case,
+    error::{Context, Result},
+    store::manifest::{self, Inputs, Manifest, Prompt, RunStatus, Shape, Suite, Variant, rfc3339},
+};
+
+/// The manifest of a run that begins now.
+pub(super) fn of(ready: &Ready, cases: &Path, run: &str, created: Timestamp) -> Manifest {
+    let grid = &ready.plan.grid;
+    Manifest {
+        schema: manifest::SCHEMA.to_owned(),
+        run: run.to_owned(),
+        farm: env!("CARGO_PKG_VERSION").to_owned(),
+        created: rfc3339(created),
+        digest: ready.digest.clone(),
+        run_seed: ready.plan.run_seed,
+        status: RunStatus::Running,
+        grid: Shape {
+            variants: grid.variants.clone(),
+            cases: grid.cases.len() as u64,
+            seeds: grid.seeds.clone(),
+        },
+        variants: ready.config.variants.iter().map(variant).collect(),
+        inputs: Inputs {
+            cases: cases.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            sha256: ready.inputs.clone(),
+        },
+        suite: Suite { cases: ready.config.suite.cases, level: ready.config.suite.level },
+        totals: manifest::Totals::default(),
+        changes: Vec::new(),
+    }
+}
+
+fn variant(variant: &config::Variant) -> Variant {
+    let kind = match &variant.model.kind {
+        ModelKind::Scripted { .. } => "scripted",
+        _ => "unknown",
+    };
+    Variant {
+        name: variant.name.clone(),
+        model: variant.model.name.to_string(),
+        kind: kind.to_owned(),
+        prompt: Prompt {
+            text: variant.prompt.text.clone(),
+            sha256: variant.prompt.sha256.clone(),
+        },
+        tools: variant.tools.clone(),
+        limits: variant.limits.clone(),
+        parameters: variant.parameters.clone(),
+        price: None,
+    }
+}
+
+/// `cases.jsonl` of the run folder: the public halves, without scripts.
+pub(super) fn cases(ready: &Ready) -> Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for planned in &ready.plan.cases {
+        let case: &Case = &planned.case;
+        serde_json::to_writer(&mut lines, case).internal(|| format!("case {} as JSON", case.id))?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}

@@ -1,0 +1,38 @@
+use super::{
+    args::{ReportArgs, ReportFormat},
+    exit::{Exit, print},
+    opened::Opened,
+    screen,
+};
+use crate::{
+    domain::Summary,
+    error::{Context, Result},
+    report::{self, terminal::View},
+};
+
+/// Rows of the per-case table, unless all are wanted.
+const ROWS: usize = 30;
+
+/// `farm report RUN`.
+pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
+    let opened = Opened::find(&args.run)?;
+    let summary = opened.summary()?;
+    let text = match args.format {
+        None => terminal(&summary, &opened.manifest.run, args.all),
+        Some(ReportFormat::Md) => report::markdown::render(&summary),
+        Some(ReportFormat::Json) => report::json(&summary)?,
+        Some(ReportFormat::Csv) => {
+            let mut rows = Vec::new();
+            report::csv::write(&summary, &mut rows).internal(|| "the rows".to_owned())?;
+            String::from_utf8_lossy(&rows).into_owned()
+        }
+    };
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// The tables that a person sees.
+pub(super) fn terminal(summary: &Summary, run: &str, all: bool) -> String {
+    let rows = (!all).then_some(ROWS);
+    report::terminal::render(summary, &View { run, width: screen::width(), rows, style: screen::style() })
+}
