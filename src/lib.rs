@@ -5,6 +5,7 @@ pub mod error;
 #[cfg(test)]
 mod golden;
 pub mod model;
+pub mod report;
 pub mod stats;
 pub mod tool;
 pub mod verify;
