@@ -1,6 +1,7 @@
 //! farm: runs an agent many times, in parallel, and says how good it is.
 
 pub mod aggregate;
+pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod error;
@@ -8,6 +9,7 @@ pub mod error;
 #[path = "../tests/it/golden_table.rs"]
 mod golden;
 pub mod model;
+pub mod report;
 pub mod run;
 pub mod score;
 pub mod session;

@@ -40,7 +40,7 @@ impl From<&Error> for Exit {
 /// Says on stderr what went wrong.
 pub(super) fn complain(error: &Error) {
     // stderr may be closed; there is no one to tell then.
-    drop(io::stderr().write_all(crate::report::problems::text(error).as_bytes()));
+    drop(io::stderr().write_all(crate::report::problems::render(error, super::screen::error_style()).as_bytes()));
 }
 
 /// Writes data to stdout. A reader that has seen enough (`farm report | head`) is no error.

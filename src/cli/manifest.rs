@@ -9,7 +9,10 @@ use crate::{
     config::{self, ModelKind},
     domain::Case,
     error::{Context, Result},
-    store::manifest::{self, Inputs, Manifest, Prompt, RunStatus, Shape, Suite, Variant, rfc3339},
+    store::{
+        Totals,
+        manifest::{self, Inputs, Manifest, Prompt, RunStatus, Shape, Suite, Variant, rfc3339},
+    },
 };
 
 /// The manifest of a run that begins now.
@@ -34,7 +37,7 @@ pub(super) fn of(ready: &Ready, cases: &Path, run: &str, created: Timestamp) -> 
             sha256: ready.inputs.clone(),
         },
         suite: Suite { cases: ready.config.suite.cases, level: ready.config.suite.level },
-        totals: manifest::Totals::default(),
+        totals: Totals::default(),
         changes: Vec::new(),
     }
 }
@@ -42,7 +45,6 @@ pub(super) fn of(ready: &Ready, cases: &Path, run: &str, created: Timestamp) -> 
 fn variant(variant: &config::Variant) -> Variant {
     let kind = match &variant.model.kind {
         ModelKind::Scripted { .. } => "scripted",
-        _ => "unknown",
     };
     Variant {
         name: variant.name.clone(),

@@ -21,7 +21,7 @@ use crate::{
     aggregate::Metric,
     domain::{Clock, Ledger, SessionRecord, Summary, Tally},
     error::{Context, Result},
-    report::{self, progress::Progress},
+    report::{self, Progress},
     run::{self, Ended, Setup, Shutdown, WindDown},
     stats::Level,
     store::{

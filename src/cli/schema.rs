@@ -5,20 +5,16 @@ use super::{
     exit::{Exit, print},
 };
 use crate::{
-    config,
     domain::{Case, Script, Summary, trace::Record},
     error::{Context, Error, Result, nearest},
-    score,
     store::{Manifest, Timing},
 };
 
 /// The formats that have a schema, by name.
-const FORMATS: [(&str, fn() -> Schema); 8] = [
+const FORMATS: [(&str, fn() -> Schema); 6] = [
     ("case", || schema_for!(Case)),
-    ("config", config::schema),
     ("manifest", || schema_for!(Manifest)),
     ("script", || schema_for!(Script)),
-    ("sealed", score::schema),
     ("summary", || schema_for!(Summary)),
     ("timing", || schema_for!(Timing)),
     ("trace", || schema_for!(Record)),

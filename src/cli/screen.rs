@@ -5,7 +5,7 @@ use std::{
     io::{IsTerminal, stderr, stdout},
 };
 
-use crate::report::{progress::Mode, style::Style};
+use crate::report::{Mode, Style};
 
 /// Widest tables off a terminal, and where its width is not known.
 const WIDTH: usize = 100;

@@ -206,9 +206,7 @@ fn variants(
         .input(|| "session.verifiers".to_owned())?;
     let variants = config.variants.iter().map(|variant| {
         let options = model::Options { tool_mode: variant.model.tool_mode, text_calls: variant.model.text_calls };
-        let ModelKind::Scripted { scripts: file, latency } = &variant.model.kind else {
-            return Err(Error::internal("this kind of model is not built in"));
-        };
+        let ModelKind::Scripted { scripts: file, latency } = &variant.model.kind;
         let of_file = file.as_ref().and_then(|f| scripts.get(&f.file.path)).cloned().unwrap_or_default();
         let name = variant.model.name.as_str();
         let inline = cases.iter().filter_map(|case| Some((case.id.clone(), case.script.clone()?)));

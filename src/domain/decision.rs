@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -47,7 +48,7 @@ pub enum Action {
 }
 
 /// The model's part of one step in a trace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
     /// What the model thought, where it says so.
     pub thought: Option<String>,
@@ -58,7 +59,7 @@ pub struct Decision {
 }
 
 /// A call in a trace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DecidedCall {
     /// The tool's name as written.
     pub tool: String,

@@ -1,9 +1,10 @@
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// When a verifier judges: before the action runs, or after.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Before the action; a failing judgment blocks it.
@@ -13,7 +14,7 @@ pub enum Phase {
 }
 
 /// The kind of a failing `schema` or `reply` judgment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// Arguments do not match the tool's schema.
@@ -52,7 +53,7 @@ impl Code {
 }
 
 /// What one verifier says of one step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgment {
     /// The verifier's name.
     pub verifier: Cow<'static, str>,

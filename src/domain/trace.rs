@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
@@ -27,7 +28,7 @@ pub const FREE_FIELDS: [&str; 9] = [
 ];
 
 /// The first line of a session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStart {
     /// Always [`SCHEMA`].
     pub schema: String,
@@ -54,7 +55,7 @@ pub struct RunStart {
 }
 
 /// One step: what the model decided, what was judged, what came back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// From 0 over the session.
     pub step: u32,
@@ -88,7 +89,7 @@ pub struct Turn {
 }
 
 /// The last line of a session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEnd {
     /// How it ended.
     pub status: Status,
@@ -111,7 +112,7 @@ pub struct RunEnd {
 }
 
 /// Tokens of a whole session, unknown if those of any turn are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionUsage {
     /// Of all requests.
     pub tokens_in: Option<u64>,
@@ -120,7 +121,7 @@ pub struct SessionUsage {
 }
 
 /// A line of a trace, read back.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Record {
     /// `run_start`.
@@ -132,7 +133,7 @@ pub enum Record {
 }
 
 /// A step with what stands on the first step of its turn.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct StepLine {
     /// The step.
     #[serde(flatten)]

@@ -76,14 +76,14 @@ pub fn render(session: &str, differences: &[Difference], limit: usize) -> String
         let place = if path.is_empty() { record.clone() } else { format!("{record}  {path}") };
         match (a, b) {
             (Some(Value::String(a)), Some(Value::String(b))) if a.len().max(b.len()) > SHORT => {
-                drop(writeln!(text, "  {place}"));
+                let _ = writeln!(text, "  {place}");
                 lines(&mut text, a, b);
             }
             _ => drop(writeln!(text, "  {place}: {} → {}", short(a.as_ref()), short(b.as_ref()))),
         }
     }
     if let Some(more) = differences.len().checked_sub(limit).filter(|more| *more > 0) {
-        drop(writeln!(text, "  and {more} more"));
+        let _ = writeln!(text, "  and {more} more");
     }
     text
 }
@@ -95,7 +95,7 @@ fn lines(text: &mut String, a: &str, b: &str) {
             ChangeTag::Insert => '+',
             ChangeTag::Equal => ' ',
         };
-        drop(writeln!(text, "    {sign} {}", change.value().trim_end_matches('\n')));
+        let _ = writeln!(text, "    {sign} {}", change.value().trim_end_matches('\n'));
     }
 }
 

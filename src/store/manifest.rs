@@ -5,6 +5,7 @@
 use std::{collections::BTreeMap, ops::Range, path::Path};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -27,7 +28,7 @@ pub fn rfc3339(moment: Timestamp) -> String {
 }
 
 /// What a run is made of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// Always [`SCHEMA`].
     pub schema: String,
@@ -60,7 +61,7 @@ pub struct Manifest {
 }
 
 /// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
     /// At work, or died: its lock says which.
@@ -74,7 +75,7 @@ pub enum RunStatus {
 }
 
 /// How large the plan is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shape {
     /// In the order of the config.
     pub variants: Vec<VariantName>,
@@ -85,7 +86,7 @@ pub struct Shape {
 }
 
 /// One way of running cases.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
     /// Its name.
     pub name: VariantName,
@@ -107,7 +108,7 @@ pub struct Variant {
 }
 
 /// A prompt with its digest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Prompt {
     /// Byte for byte.
     pub text: String,
@@ -116,7 +117,7 @@ pub struct Prompt {
 }
 
 /// US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
     /// Of requests.
     pub input: f64,
@@ -128,7 +129,7 @@ pub struct Price {
 }
 
 /// What a run was made from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Inputs {
     /// The case file's name, without folders.
     pub cases: String,
@@ -138,7 +139,7 @@ pub struct Inputs {
 }
 
 /// `[suite]`: how the figures are read.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Suite {
     /// Whether the cases are all there is or a sample.
     pub cases: Reading,
@@ -147,7 +148,7 @@ pub struct Suite {
 }
 
 /// A setting that a resume changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// RFC 3339, UTC.
     pub at: String,
@@ -160,7 +161,7 @@ pub struct Change {
 }
 
 /// Where and how long a run was at work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// Always [`TIMING_SCHEMA`].
     pub schema: String,
@@ -171,7 +172,7 @@ pub struct Timing {
 }
 
 /// One process at work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
     /// The machine's name.
     pub host: String,

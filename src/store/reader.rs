@@ -5,6 +5,7 @@ use std::{
 };
 
 use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Row};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -63,7 +64,7 @@ pub struct StepRow {
 }
 
 /// What infrastructure cost the run.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Sessions that went on after infrastructure broke them, counted each time.
     pub restarts: u64,
@@ -181,6 +182,17 @@ impl Reader {
                 body: json(r, 3)?,
             })
         })
+    }
+
+    /// How many sessions ended, and the seconds that they worked, all together.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn worked(&self) -> Result<(u64, f64)> {
+        const WORKED: &str = "SELECT count(ended), total(work_s) FROM session";
+        self.cached(WORKED)?
+            .query_row([], |r| Ok((r.get::<_, i64>(0)?.cast_unsigned(), r.get(1)?)))
+            .map_err(|e| self.fault(e))
     }
 
     /// What infrastructure cost the run.

@@ -1,0 +1,225 @@
+//! A summary as Markdown: `summary.md`. The same summary gives the same bytes.
+
+use std::fmt::Write;
+
+use super::{
+    cases,
+    overall::{self, Form},
+    text::{self, Unit},
+};
+use crate::domain::{Ledger, Summary, SummaryStatus, VariantSummary};
+
+/// Cases listed of each variant; `summary.json` has all.
+const CASES: usize = 200;
+
+/// The whole document.
+#[must_use]
+pub fn render(summary: &Summary) -> String {
+    let mut doc = String::from("# Summary\n\n");
+    doc.push_str(&status(summary));
+    ledger(&mut doc, summary);
+    figures(&mut doc, summary);
+    for variant in &summary.variants {
+        case_table(&mut doc, variant);
+    }
+    meanings(&mut doc, summary);
+    doc
+}
+
+fn status(summary: &Summary) -> String {
+    let ledger = &summary.ledger;
+    let mut words = vec![match summary.status {
+        SummaryStatus::Complete => "Complete".to_owned(),
+        SummaryStatus::Partial => "**Partial**".to_owned(),
+    }];
+    words.push(format!(
+        "{} planned, {} scored",
+        text::plural(ledger.planned, "session"),
+        text::count(ledger.scored())
+    ));
+    if ledger.missing() > 0 {
+        words.push(format!(
+            "**{} missing** ({})",
+            text::count(ledger.missing()),
+            cases::missing(ledger)
+        ));
+    }
+    format!("{}.\n", words.join("; "))
+}
+
+fn ledger(doc: &mut String, summary: &Summary) {
+    let names = summary.variants.iter().map(|v| v.variant.to_string());
+    let head: Vec<String> = std::iter::once("state".to_owned())
+        .chain(names)
+        .chain(["all".to_owned()])
+        .collect();
+    let ledgers: Vec<&Ledger> = summary
+        .variants
+        .iter()
+        .map(|v| &v.ledger)
+        .chain([&summary.ledger])
+        .collect();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (i, (state, all)) in summary.ledger.rows().into_iter().enumerate() {
+        if all > 0 {
+            let counts = ledgers.iter().filter_map(|l| l.rows().get(i).map(|r| r.1));
+            rows.push(cells(state, counts.map(text::count)));
+        }
+    }
+    let planned = ledgers
+        .iter()
+        .map(|l| format!("**{}**", text::count(l.planned)));
+    rows.push(cells("**planned**", planned));
+    doc.push_str("\n## Sessions\n\n");
+    table(doc, &head, 1, &rows);
+}
+
+fn figures(doc: &mut String, summary: &Summary) {
+    let names = summary.variants.iter().map(|v| v.variant.to_string());
+    let head: Vec<String> = std::iter::once("figure".to_owned()).chain(names).collect();
+    let mut rows = Vec::new();
+    for group in overall::groups(summary) {
+        for row in &group.rows {
+            let variants = summary.variants.iter().zip(&row.values);
+            let values = variants.map(|(v, value)| {
+                let rate = overall::first(&v.overall.pass_rate, summary.reading);
+                value.text(Form::Full, rate)
+            });
+            rows.push(cells(
+                &format!("{}: {}", group.name, escape(&row.label)),
+                values,
+            ));
+        }
+    }
+    doc.push_str("\n## Figures\n\n");
+    table(doc, &head, usize::MAX, &rows);
+    for variant in &summary.variants {
+        let left_out = &variant.overall.left_out;
+        if !left_out.is_empty() {
+            let ids: Vec<&str> = left_out.iter().map(|id| id.as_str()).collect();
+            let _ = writeln!(
+                doc,
+                "\nNo scored session, so in no figure of {}: {}.",
+                variant.variant,
+                ids.join(", ")
+            );
+        }
+    }
+    for (note, labels) in overall::notes(summary) {
+        let _ = writeln!(doc, "\nNote: {note} ({}).", escape(&labels.join(", ")));
+    }
+}
+
+fn case_table(doc: &mut String, variant: &VariantSummary) {
+    let head = [
+        "case",
+        "pass rate",
+        "label",
+        "may fail",
+        "steps",
+        "completed",
+        "verifier score",
+        "flakiness",
+        "missing",
+        "failed checks",
+    ]
+    .map(str::to_owned);
+    let number = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), text::number);
+    let all = cases::worst_first(variant);
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .take(CASES)
+        .map(|case| {
+            vec![
+                case.id.to_string(),
+                text::figure(&case.pass_rate, Unit::Plain),
+                cases::label(case).to_owned(),
+                number(case.max_failure_rate),
+                number(case.steps.mean.estimate),
+                format!("{}/{}", case.steps.completed, case.steps.scored),
+                number(case.verifier_score.estimate),
+                number(case.flakiness),
+                cases::missing(&case.ledger),
+                escape(&cases::failed_checks(case).join(", ")),
+            ]
+        })
+        .collect();
+    let _ = write!(doc, "\n## Cases of {}, worst first\n\n", variant.variant);
+    table(doc, &head, usize::MAX, &rows);
+    if all.len() > CASES {
+        let more = text::plural((all.len() - CASES) as u64, "case");
+        let _ = writeln!(doc, "\n{more} more in `summary.json`.");
+    }
+}
+
+fn meanings(doc: &mut String, summary: &Summary) {
+    let head = ["figure", "what it means"].map(str::to_owned);
+    let mut rows = Vec::new();
+    for group in overall::groups(summary) {
+        for row in &group.rows {
+            rows.push(vec![
+                format!("{}: {}", group.name, escape(&row.label)),
+                format!("{}.", row.meaning),
+            ]);
+        }
+    }
+    let of_cases = [
+        (
+            "case: label",
+            "Whether its scored sessions passed always, never or sometimes (flaky)",
+        ),
+        (
+            "case: may fail",
+            "For always: the largest failure rate that is still plausible",
+        ),
+        (
+            "case: flakiness",
+            "Chance that two seeds of the case disagree",
+        ),
+        (
+            "case: failed checks",
+            "NAME k/n: the check failed in k of the n sessions it judged",
+        ),
+    ];
+    rows.extend(of_cases.map(|(name, meaning)| vec![name.to_owned(), format!("{meaning}.")]));
+    doc.push_str("\n## What it means\n\n");
+    table(doc, &head, usize::MAX, &rows);
+    doc.push_str(
+        "\nA figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when \
+         some are missing), method and level. Each case weighs the same. Rates other than the \
+         pass rate are given in its first reading. A figure without an interval is a fact, or \
+         says why it has none. Overlapping intervals do not compare variants; `farm compare` \
+         pairs them by case.\n",
+    );
+}
+
+fn cells(first: &str, rest: impl Iterator<Item = String>) -> Vec<String> {
+    std::iter::once(first.to_owned()).chain(rest).collect()
+}
+
+/// A table; columns from `right` on are aligned to the right.
+fn table(doc: &mut String, head: &[String], right: usize, rows: &[Vec<String>]) {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    doc.push_str(&line(head));
+    let rule: Vec<&str> = (0..head.len())
+        .map(|i| if i < right { "---" } else { "---:" })
+        .collect();
+    let _ = writeln!(doc, "| {} |", rule.join(" | "));
+    for row in rows {
+        doc.push_str(&line(row));
+    }
+}
+
+/// Names that others gave: one line, and no markup.
+fn escape(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '\n' | '\r' => out.push(' '),
+            '<' => out.push_str("&lt;"),
+            '\\' | '|' | '*' | '`' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,52 @@
+//! What people see: tables, Markdown, CSV, sessions, progress and errors.
+//!
+//! Everything here makes text from plain data: it computes no figure, and the caller decides
+//! where the text goes, whether it is coloured and how wide it is. Only [`Progress`] writes by
+//! itself, to stderr.
+//!
+//! - [`terminal`]: a summary for a person, after `farm run` and `farm report`;
+//! - [`markdown`]: the same as `summary.md`, with what each figure means;
+//! - [`csv`]: one line per variant and case, for other tools;
+//! - [`session`]: a trace, step by step;
+//! - [`diff`]: how two traces differ;
+//! - [`runs`]: the list of runs;
+//! - [`problems`]: an error with its problems, causes and hint;
+//! - [`Progress`]: how far a run is;
+//! - [`text`]: figures, counts and money as text.
+
+pub mod csv;
+pub mod diff;
+pub mod markdown;
+pub mod problems;
+pub mod runs;
+pub mod session;
+pub mod terminal;
+pub mod text;
+
+mod cases;
+#[cfg(test)]
+mod fixture;
+mod overall;
+mod progress;
+#[cfg(test)]
+mod snapshots;
+mod speed;
+mod style;
+mod table;
+
+pub use progress::{Mode, Progress};
+pub use style::Style;
+
+use crate::{
+    domain::Summary,
+    error::{Context, Result},
+};
+
+/// `summary.json`: indented, with a line break at its end.
+///
+/// # Errors
+/// None that a summary can cause.
+pub fn json(summary: &Summary) -> Result<String> {
+    let text = serde_json::to_string_pretty(summary).internal(|| "a summary as JSON".to_owned())?;
+    Ok(text + "\n")
+}

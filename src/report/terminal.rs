@@ -1,0 +1,381 @@
+//! A summary for a person: the ledger, the figures of all variants side by side, and the cases,
+//! worst first.
+
+use super::{
+    Style, cases,
+    overall::{self, Form},
+    table::{self, Column},
+    text,
+};
+use crate::domain::{CaseSummary, Ledger, Summary, VariantSummary};
+
+/// How a summary is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// The run as the user may name it, for the commands in hints.
+    pub run: &'a str,
+    /// Columns of the terminal. Tables leave out what does not fit; at 80 nothing of weight is.
+    pub width: usize,
+    /// Cases shown of each variant; all if none.
+    pub rows: Option<usize>,
+    /// Whether it is coloured.
+    pub style: Style,
+}
+
+/// The whole report, ending in a line break.
+#[must_use]
+pub fn render(summary: &Summary, view: &View<'_>) -> String {
+    let mut page = Page {
+        view,
+        text: String::new(),
+    };
+    page.ledger(summary);
+    page.overall(summary);
+    for variant in &summary.variants {
+        page.cases(summary, variant);
+    }
+    page.legend(summary);
+    page.text
+}
+
+struct Page<'a> {
+    view: &'a View<'a>,
+    text: String,
+}
+
+impl Page<'_> {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn dim(&mut self, line: &str) {
+        for line in wrap(line, self.view.width) {
+            self.line(&self.view.style.dim(&line));
+        }
+    }
+
+    fn warn(&mut self, line: &str) {
+        for line in wrap(line, self.view.width) {
+            self.line(&self.view.style.yellow(&line));
+        }
+    }
+
+    fn ledger(&mut self, summary: &Summary) {
+        let style = self.view.style;
+        for (i, mut lines) in ledger_tables(summary, self.view.width)
+            .into_iter()
+            .enumerate()
+        {
+            if i > 0 {
+                self.line("");
+            }
+            if let (Some(rule), Some(planned)) = (lines.get(1).cloned(), lines.pop()) {
+                lines.extend([rule, planned]);
+            }
+            for (n, line) in lines.iter().enumerate() {
+                self.line(&match n {
+                    0 => style.bold(line),
+                    _ if line.starts_with('─') => style.dim(line),
+                    _ => line.clone(),
+                });
+            }
+        }
+        self.warnings(summary);
+        self.line("");
+    }
+
+    fn warnings(&mut self, summary: &Summary) {
+        let ledger = &summary.ledger;
+        let run = self.view.run;
+        let mut warnings = Vec::new();
+        if !ledger.adds_up() {
+            warnings.push(
+                "The states do not add up to the sessions planned: the summary is damaged."
+                    .to_owned(),
+            );
+        }
+        if ledger.missing() > 0 {
+            let again = match ledger.errored + ledger.not_run {
+                0 => String::new(),
+                _ => format!(" `farm resume {run}` runs what can be run again."),
+            };
+            warnings.push(format!(
+                "{} missing from every figure: {}.{again}",
+                text::plural(ledger.missing(), "session"),
+                cases::missing(ledger),
+            ));
+        }
+        if ledger.unscored > 0 {
+            warnings.push(format!(
+                "{} without a verdict yet: `farm score {run}`.",
+                text::plural(ledger.unscored, "session")
+            ));
+        }
+        for variant in &summary.variants {
+            let left_out = &variant.overall.left_out;
+            if !left_out.is_empty() {
+                let shown: Vec<&str> = left_out.iter().take(10).map(|id| id.as_str()).collect();
+                let more = left_out.len() - shown.len();
+                let more = if more > 0 {
+                    format!(" and {more} more")
+                } else {
+                    String::new()
+                };
+                warnings.push(format!(
+                    "No scored session, so in no figure of {}: {}{more}.",
+                    variant.variant,
+                    shown.join(", "),
+                ));
+            }
+        }
+        if !warnings.is_empty() {
+            self.line("");
+        }
+        for warning in warnings {
+            self.warn(&warning);
+        }
+    }
+
+    fn overall(&mut self, summary: &Summary) {
+        let style = self.view.style;
+        let (form, tables) = figure_tables(summary, self.view.width);
+        for lines in tables {
+            for (n, line) in lines.iter().enumerate() {
+                self.line(&match n {
+                    0 => style.bold(line),
+                    1 => style.dim(line),
+                    _ if !line.starts_with(' ') => style.bold(line),
+                    _ if line.contains("incomplete") => style.yellow(line),
+                    _ => line.clone(),
+                });
+            }
+            self.line("");
+        }
+        if form != Form::Full {
+            let level = summary
+                .variants
+                .first()
+                .map(|v| text::level(pass_rate(summary, v)));
+            self.dim(&format!(
+                "{} intervals; `summary.md` names their methods.",
+                level.unwrap_or_default()
+            ));
+        }
+        if summary.variants.len() > 1 {
+            self.dim(
+                "Overlapping intervals do not compare variants; `farm compare` pairs them by case.",
+            );
+        }
+        for (note, labels) in overall::notes(summary) {
+            self.dim(&format!("note: {note} ({})", labels.join(", ")));
+        }
+        if !self.text.ends_with("\n\n") {
+            self.line("");
+        }
+    }
+
+    fn cases(&mut self, summary: &Summary, variant: &VariantSummary) {
+        let style = self.view.style;
+        let all = cases::worst_first(variant);
+        let shown = all
+            .get(..self.view.rows.unwrap_or(all.len()))
+            .unwrap_or(&all);
+        if shown.is_empty() {
+            return;
+        }
+        let head = match summary.variants.len() {
+            1 => "case".to_owned(),
+            _ => variant.variant.to_string(),
+        };
+        let mut lines = case_lines(head, shown, self.view.width).into_iter();
+        if let (Some(head), Some(rule)) = (lines.next(), lines.next()) {
+            self.line(&style.bold(&head));
+            self.line(&style.dim(&rule));
+        }
+        for (case, line) in shown.iter().zip(lines) {
+            let dot = match cases::label(case) {
+                "always" => style.green("●"),
+                "never" => style.red("●"),
+                _ => style.yellow("●"),
+            };
+            self.line(&line.replace('●', &dot));
+            let failed = cases::failed_checks(case);
+            let missing = cases::missing(&case.ledger);
+            for line in table::flow(&failed, " · ", self.view.width.saturating_sub(4)) {
+                self.line(&format!("  {} {line}", style.red("✗")));
+            }
+            if !missing.is_empty() {
+                self.line(&format!("  {} {missing}", style.yellow("!")));
+            }
+        }
+        let hidden = all.len() - shown.len();
+        if hidden > 0 {
+            self.dim(&format!(
+                "… {}: `farm report {} --all`",
+                text::plural(hidden as u64, "more case"),
+                self.view.run
+            ));
+        }
+        self.line("");
+    }
+
+    fn legend(&mut self, summary: &Summary) {
+        let mut cases = summary.variants.iter().flat_map(|v| &v.cases);
+        if cases.any(|c| c.max_failure_rate.is_some()) {
+            self.dim(
+                "may fail: the largest failure rate still plausible of a case that always passed.",
+            );
+        }
+        if self.text.contains('✗') {
+            self.dim("✗ NAME k/n: the check failed in k of n sessions.");
+        }
+    }
+}
+
+fn ledger_tables(summary: &Summary, width: usize) -> Vec<Vec<String>> {
+    let ledgers = || {
+        summary
+            .variants
+            .iter()
+            .map(|v| (v.variant.to_string(), &v.ledger))
+            .chain((summary.variants.len() != 1).then(|| ("all".to_owned(), &summary.ledger)))
+    };
+    let total = summary.ledger.rows();
+    let states = || {
+        total
+            .iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(state, _)| *state)
+    };
+    let first = states().chain(["planned"]).map(str::to_owned).collect();
+    let counts = |ledger: &Ledger| {
+        let rows = ledger.rows();
+        let present = rows.iter().zip(&total).filter(|(_, (_, all))| *all > 0);
+        let present = present.map(|((_, n), _)| *n);
+        present.chain([ledger.planned]).map(text::count).collect()
+    };
+    let mut rest: Vec<Column> = ledgers()
+        .map(|(name, ledger)| Column::right(name, counts(ledger)))
+        .collect();
+    let marks = states().map(|state| match state {
+        "errored" | "killed" | "not_run" => "missing",
+        "skipped" => "not needed",
+        "unscored" => "no verdict yet",
+        _ => "",
+    });
+    let marks: Vec<String> = marks.map(str::to_owned).collect();
+    if marks.iter().any(|mark| !mark.is_empty()) {
+        rest.push(Column::left("", marks));
+    }
+    table::side_by_side(&Column::left("sessions", first), &rest, width)
+}
+
+/// The figures in the fullest form in which all variants stand side by side, else one below the
+/// other.
+fn figure_tables(summary: &Summary, width: usize) -> (Form, Vec<Vec<String>>) {
+    let of = |form| {
+        let mut labels = Vec::new();
+        let mut cells: Vec<Vec<String>> = vec![Vec::new(); summary.variants.len()];
+        if form == Form::Bare {
+            labels.push("sessions scored".to_owned());
+            for (column, v) in cells.iter_mut().zip(&summary.variants) {
+                column.push(format!("n={}", text::sessions(pass_rate(summary, v))));
+            }
+        }
+        for group in overall::groups(summary) {
+            labels.push(group.name.to_owned());
+            cells
+                .iter_mut()
+                .for_each(|column| column.push(String::new()));
+            for row in group.rows {
+                labels.push(format!("  {}", row.label));
+                for ((column, value), v) in cells.iter_mut().zip(row.values).zip(&summary.variants)
+                {
+                    column.push(value.text(form, pass_rate(summary, v)));
+                }
+            }
+        }
+        let rest: Vec<Column> = summary
+            .variants
+            .iter()
+            .zip(cells)
+            .map(|(v, cells)| Column::left(v.variant.to_string(), cells))
+            .collect();
+        table::side_by_side(&Column::left("figures", labels), &rest, width)
+    };
+    for form in [Form::Full, Form::Counted] {
+        let tables = of(form);
+        if tables.len() <= 1 && tables.iter().all(|lines| table::fits(lines, width)) {
+            return (form, tables);
+        }
+    }
+    (Form::Bare, of(Form::Bare))
+}
+
+fn pass_rate<'a>(summary: &Summary, variant: &'a VariantSummary) -> &'a crate::domain::Figure {
+    overall::first(&variant.overall.pass_rate, summary.reading)
+}
+
+/// Header, rule and one line per case; the columns of least weight go first when it is too wide.
+fn case_lines(head: String, cases: &[&CaseSummary], width: usize) -> Vec<String> {
+    let column = |f: &dyn Fn(&CaseSummary) -> String| cases.iter().map(|c| f(c)).collect();
+    let estimate = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), text::number);
+    let id = Column::left(head, column(&|c| c.id.to_string()));
+    let bar = Column::left("", column(&|c| cases::error_bar(&c.pass_rate)));
+    let rate = Column::left(
+        "pass rate",
+        column(&|c| text::bare(&c.pass_rate, text::Unit::Plain)),
+    );
+    let n = Column::right("n", column(&|c| text::sessions(&c.pass_rate)));
+    let label = Column::left("label", column(&|c| cases::label(c).to_owned()));
+    let steps = Column::right("steps", column(&|c| estimate(c.steps.mean.estimate)));
+    let score = Column::right("score", column(&|c| estimate(c.verifier_score.estimate)));
+    let may_fail = Column::right(
+        "may fail",
+        column(&|c| c.max_failure_rate.map(text::number).unwrap_or_default()),
+    );
+    let layouts = [
+        vec![&id, &bar, &rate, &n, &label, &may_fail, &steps, &score],
+        vec![&id, &bar, &rate, &n, &label, &may_fail, &steps],
+        vec![&id, &bar, &rate, &n, &label, &may_fail],
+        vec![&id, &rate, &n, &label, &may_fail],
+    ];
+    let render = |columns: Vec<&Column>| {
+        let columns: Vec<Column> = columns.into_iter().cloned().collect();
+        table::lines(&columns)
+    };
+    let mut rendered = layouts.into_iter().map(render);
+    let narrowest = vec![&id, &rate, &n];
+    rendered
+        .find(|lines| table::fits(lines, width))
+        .unwrap_or_else(|| render(narrowest))
+}
+
+/// Words in lines of at most `width`; a command in backticks is one word.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut in_command = false;
+    for word in text.split(' ') {
+        match words.last_mut() {
+            Some(command) if in_command => {
+                command.push(' ');
+                command.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+        in_command ^= word.matches('`').count() % 2 == 1;
+    }
+    table::flow(&words, " ", width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_not_broken() {
+        let lines = wrap("not run: `farm resume latest` goes on", 20);
+        assert_eq!(lines, ["not run:", "`farm resume latest`", "goes on"]);
+    }
+}

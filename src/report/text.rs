@@ -1,0 +1,257 @@
+//! Figures, counts and money as text: three decimals, never more than is known.
+
+use crate::domain::Figure;
+
+/// How the numbers of a figure are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Three decimals.
+    Plain,
+    /// US dollars: below one dollar, three digits of the estimate.
+    Usd,
+}
+
+/// A figure in full: `0.833 [0.552, 0.953] n=12 Wilson 95 %`; with missing sessions `n=11/12`;
+/// without an interval `7.000 [n/a] n=1`; without an estimate `n/a n=0`.
+#[must_use]
+pub fn figure(figure: &Figure, unit: Unit) -> String {
+    let counted = counted(figure, unit);
+    match (figure.estimate, figure.lo, figure.hi) {
+        (Some(_), Some(_), Some(_)) => {
+            format!("{counted} {} {}", method(&figure.method), level(figure))
+        }
+        _ => counted,
+    }
+}
+
+/// A figure without its method: `0.833 [0.552, 0.953] n=12`.
+#[must_use]
+pub fn counted(figure: &Figure, unit: Unit) -> String {
+    format!("{} n={}", bare(figure, unit), sessions(figure))
+}
+
+/// Estimate and interval alone: `0.833 [0.552, 0.953]`, `7.000 [n/a]` or `n/a`.
+#[must_use]
+pub fn bare(figure: &Figure, unit: Unit) -> String {
+    let Some(estimate) = figure.estimate else {
+        return "n/a".to_owned();
+    };
+    let places = places(estimate, unit);
+    let number = |x| decimals(x, places);
+    match (figure.lo, figure.hi) {
+        (Some(lo), Some(hi)) => {
+            format!("{} [{}, {}]", number(estimate), number(lo), number(hi))
+        }
+        _ => format!("{} [n/a]", number(estimate)),
+    }
+}
+
+/// As [`bare`], with whole numbers from 100 on: `384 [301, 490]`.
+#[must_use]
+pub fn tight(figure: &Figure, unit: Unit) -> String {
+    match (figure.estimate, figure.lo, figure.hi) {
+        (Some(estimate), Some(lo), Some(hi)) if estimate >= 100.0 => {
+            format!("{estimate:.0} [{lo:.0}, {hi:.0}]")
+        }
+        _ => bare(figure, unit),
+    }
+}
+
+/// Sessions that a figure rests on: `12`, or `11/12` when some are missing.
+#[must_use]
+pub fn sessions(figure: &Figure) -> String {
+    if figure.n == figure.n_planned {
+        figure.n.to_string()
+    } else {
+        format!("{}/{}", figure.n, figure.n_planned)
+    }
+}
+
+/// The confidence level of a figure: `95 %`.
+#[must_use]
+pub fn level(figure: &Figure) -> String {
+    let percent = format!("{:.4}", figure.level * 100.0);
+    format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The display name of a method tag; an unknown tag stands for itself.
+#[must_use]
+pub fn method(tag: &str) -> &str {
+    match tag {
+        "wilson" => "Wilson",
+        "clopper_pearson" => "Clopper-Pearson",
+        "jeffreys" => "Jeffreys",
+        "gen_jeffreys" => "gen. Jeffreys",
+        "wilson_large" => "Wilson (large)",
+        "strat_wilson" => "strat. Wilson",
+        "cluster_t" => "cluster t",
+        "clustered_micro" => "clustered micro",
+        "log_t" => "log-t",
+        "order_stat" => "order stat.",
+        "log_t_ratio" => "log-t ratio",
+        "cs_beta_binomial" => "conf. sequence",
+        other => other,
+    }
+}
+
+/// US dollars: `$1.250`, `$0.000412`, `$0.000`.
+#[must_use]
+pub fn usd(amount: f64) -> String {
+    format!("${}", decimals(amount, places(amount, Unit::Usd)))
+}
+
+/// A number with three decimals: `0.969`.
+#[must_use]
+pub fn number(x: f64) -> String {
+    decimals(x, 3)
+}
+
+/// A count with its thousands set apart: `1,234,567`.
+#[must_use]
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun: `1 session`, `2 sessions`.
+#[must_use]
+pub fn plural(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// Text with control characters made visible, so that what a model or a file says cannot steer
+/// the terminal. Line breaks and tabs stay.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Decimals that show `estimate`: three, or in dollars enough for three digits, at most nine.
+fn places(estimate: f64, unit: Unit) -> usize {
+    let size = estimate.abs();
+    if unit == Unit::Plain || size == 0.0 || size >= 0.1 {
+        return 3;
+    }
+    let zeros = -size.log10().floor(); // 2 for 0.012
+    (zeros + 2.0).clamp(3.0, 9.0) as usize
+}
+
+/// Without `-0.000`.
+fn decimals(x: f64, places: usize) -> String {
+    let text = format!("{x:.places$}");
+    match text.strip_prefix('-') {
+        Some(digits) if digits.chars().all(|c| c == '0' || c == '.') => digits.to_owned(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(estimate: Option<f64>, limits: Option<(f64, f64)>, n: u64, n_planned: u64) -> Figure {
+        Figure {
+            estimate,
+            lo: limits.map(|l| l.0),
+            hi: limits.map(|l| l.1),
+            level: 0.95,
+            method: "wilson".to_owned(),
+            n_cases: 1,
+            n,
+            n_planned,
+            note: None,
+        }
+    }
+
+    #[test]
+    fn the_forms_of_a_figure() {
+        let limits = Some((0.552, 0.953));
+        for (figure, want) in [
+            (
+                of(Some(0.8333), limits, 12, 12),
+                "0.833 [0.552, 0.953] n=12 Wilson 95 %",
+            ),
+            (
+                of(Some(0.8333), limits, 11, 12),
+                "0.833 [0.552, 0.953] n=11/12 Wilson 95 %",
+            ),
+            (of(Some(7.0), None, 1, 1), "7.000 [n/a] n=1"),
+            (of(None, None, 0, 0), "n/a n=0"),
+            (
+                of(Some(-1e-9), Some((-1.0, 1.0)), 2, 2),
+                "0.000 [-1.000, 1.000] n=2 Wilson 95 %",
+            ),
+        ] {
+            assert_eq!(super::figure(&figure, Unit::Plain), want);
+        }
+    }
+
+    #[test]
+    fn small_money_is_not_zero() {
+        let cost = of(Some(0.000_412_3), Some((0.000_2, 0.001_1)), 12, 12);
+        assert_eq!(bare(&cost, Unit::Usd), "0.000412 [0.000200, 0.001100]");
+        for (amount, want) in [
+            (0.0, "$0.000"),
+            (0.25, "$0.250"),
+            (0.012_34, "$0.0123"),
+            (12.5, "$12.500"),
+            (1e-12, "$0.000000000"),
+        ] {
+            assert_eq!(usd(amount), want);
+        }
+    }
+
+    #[test]
+    fn large_numbers_may_be_tight() {
+        let tokens = of(Some(384.04), Some((301.2, 489.5)), 12, 12);
+        assert_eq!(tight(&tokens, Unit::Plain), "384 [301, 490]");
+        let rate = of(Some(0.5), Some((0.25, 0.75)), 12, 12);
+        assert_eq!(tight(&rate, Unit::Plain), bare(&rate, Unit::Plain));
+    }
+
+    #[test]
+    fn levels_have_no_idle_digits() {
+        for (level, want) in [(0.95, "95 %"), (0.9, "90 %"), (0.995, "99.5 %")] {
+            let figure = Figure {
+                level,
+                ..of(None, None, 0, 0)
+            };
+            assert_eq!(super::level(&figure), want);
+        }
+    }
+
+    #[test]
+    fn counts_read_well() {
+        for (n, want) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(count(n), want);
+        }
+        assert_eq!(plural(1, "session"), "1 session");
+        assert_eq!(plural(2000, "session"), "2,000 sessions");
+    }
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        assert_eq!(visible("a\x1b[31mb\r\n\tc"), "a\\u{1b}[31mb\\r\n\tc");
+    }
+}
