@@ -43,16 +43,22 @@ pub(super) fn amount(
     units: &Units,
     level: Level,
 ) -> Amount {
-    let known: usize = values.iter().map(|v| v.len()).sum();
-    let is_known = known as u64 == scored && scored > 0;
-    let mut mean = strata::log_t(cases, units, level);
-    if known == 0 && scored > 0 {
-        mean.note = Some("unknown: the model reports no usage".into());
+    let known = values.iter().map(|v| v.len() as u64).sum::<u64>();
+    let mean = figure(strata::log_t(cases, units, level));
+    if known < scored {
+        // Who reports is no random sample: the mean of those would mislead.
+        let note = Some(format!("known for {known} of {scored} sessions"));
+        let mean = Figure {
+            estimate: None,
+            lo: None,
+            hi: None,
+            note,
+            ..mean
+        };
+        return Amount { total: None, mean };
     }
-    Amount {
-        total: is_known.then(|| round(values.iter().flat_map(|v| v.iter()).sum())),
-        mean: figure(mean),
-    }
+    let total = (scored > 0).then(|| round(values.iter().flat_map(|v| v.iter()).sum()));
+    Amount { total, mean }
 }
 
 /// The pass rate if all missing sessions had failed, and if all had passed.

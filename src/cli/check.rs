@@ -1,8 +1,4 @@
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::Path,
-};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use super::{
     args::CheckArgs,
@@ -32,7 +28,11 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     }
     let ready = setup::plan(&args.input, inputs)?;
     let grid = &ready.plan.grid;
-    let (cases, variants, seeds) = (grid.cases.len(), grid.variants.len(), grid.seeds.end - grid.seeds.start);
+    let (cases, variants, seeds) = (
+        grid.cases.len(),
+        grid.variants.len(),
+        grid.seeds.end - grid.seeds.start,
+    );
     say(&format!(
         "ok: {cases} cases × {variants} variants × {seeds} seeds = {} sessions",
         grid.planned()
@@ -48,11 +48,19 @@ fn leaks(file: &Path, cases: &[Case], sealed: &SealedSuite) -> Vec<Problem> {
         let mut texts = vec![("task".to_owned(), case.task.clone())];
         texts.extend(case.tags.iter().map(|tag| ("tags".to_owned(), tag.clone())));
         if let Some(files) = &case.files {
-            texts.extend(crate::config::list_files(&folder.join(files)).into_iter().flatten().filter_map(
-                |(name, path)| Some((format!("{files}/{name}"), fs::read_to_string(path).ok()?)),
-            ));
+            texts.extend(
+                crate::config::list_files(&folder.join(files))
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|(name, path)| {
+                        Some((format!("{files}/{name}"), fs::read_to_string(path).ok()?))
+                    }),
+            );
         }
-        let texts: Vec<(String, &str)> = texts.iter().map(|(at, text)| (at.clone(), text.as_str())).collect();
+        let texts: Vec<(String, &str)> = texts
+            .iter()
+            .map(|(at, text)| (at.clone(), text.as_str()))
+            .collect();
         for place in sealed.leaks(&case.id, &texts) {
             let message = format!("case {}: {place}", case.id);
             problems.push(Problem::file(file, message));
@@ -63,16 +71,26 @@ fn leaks(file: &Path, cases: &[Case], sealed: &SealedSuite) -> Vec<Problem> {
 
 /// Scripts of cases that are not in the case file: perhaps a typing error.
 fn unused_scripts(inputs: &Inputs) -> Vec<Problem> {
-    let files = inputs.config.variants.iter().filter_map(|v| match &v.model.kind {
-        ModelKind::Scripted { scripts: Some(file), .. } => Some(file.file.path.as_path()),
-        _ => None,
-    });
+    let files = inputs
+        .config
+        .variants
+        .iter()
+        .filter_map(|v| match &v.model.kind {
+            ModelKind::Scripted {
+                scripts: Some(file),
+                ..
+            } => Some(file.file.path.as_path()),
+            _ => None,
+        });
     let ids: BTreeSet<_> = inputs.cases.iter().map(|case| &case.id).collect();
     let mut problems = Vec::new();
     for file in files.collect::<BTreeSet<_>>() {
         for script in inputs.scripts.get(file).into_iter().flatten() {
             if !ids.contains(&script.case) {
-                problems.push(Problem::file(file, format!("no case has the id {}", script.case)));
+                problems.push(Problem::file(
+                    file,
+                    format!("no case has the id {}", script.case),
+                ));
             }
         }
     }

@@ -33,8 +33,14 @@ fn show(args: &DemoArgs, inputs: &std::path::Path) -> Result<Exit> {
     })?;
     let done = run::execute(ready, &cases, args.out.as_deref(), false)?;
     let folder = done.folder.display().to_string();
-    print(&trace::shown(&Opened::find(&folder)?, &format!("scripted/{CASE}/0"), true)?)?;
-    say(&format!("\nthis trace is {folder}/traces/scripted/{CASE}.jsonl"));
+    print(&trace::shown(
+        &Opened::find(&folder)?,
+        &format!("scripted/{CASE}/0"),
+        true,
+    )?)?;
+    say(&format!(
+        "\nthis trace is {folder}/traces/scripted/{CASE}.jsonl"
+    ));
     say(&format!("see all of the run with `farm report {folder}`"));
     Ok(done.exit())
 }

@@ -40,13 +40,18 @@ impl From<&Error> for Exit {
 /// Says on stderr what went wrong.
 pub(super) fn complain(error: &Error) {
     // stderr may be closed; there is no one to tell then.
-    drop(io::stderr().write_all(crate::report::problems::render(error, super::screen::error_style()).as_bytes()));
+    drop(io::stderr().write_all(
+        crate::report::problems::render(error, super::screen::error_style()).as_bytes(),
+    ));
 }
 
 /// Writes data to stdout. A reader that has seen enough (`farm report | head`) is no error.
 pub(super) fn print(text: &str) -> crate::error::Result<()> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::internal("cannot write to standard output").caused_by(e))
         }

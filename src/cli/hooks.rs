@@ -11,19 +11,33 @@ use crate::{
 
 /// `FARM_TEST_PANIC=KEY:TURN` or `KEY:score`.
 pub(super) fn hooks() -> Result<Hooks> {
-    let Ok(text) = env::var("FARM_TEST_PANIC") else { return Ok(Hooks::default()) };
-    let (key, at) = text.rsplit_once(':').ok_or_else(|| Error::input("FARM_TEST_PANIC is KEY:TURN"))?;
+    let Ok(text) = env::var("FARM_TEST_PANIC") else {
+        return Ok(Hooks::default());
+    };
+    let (key, at) = text
+        .rsplit_once(':')
+        .ok_or_else(|| Error::input("FARM_TEST_PANIC is KEY:TURN"))?;
     let key: SessionKey = key.parse().input(|| "FARM_TEST_PANIC".to_owned())?;
     if at == "score" {
-        return Ok(Hooks { panic_scoring: Some(key), ..Hooks::default() });
+        return Ok(Hooks {
+            panic_scoring: Some(key),
+            ..Hooks::default()
+        });
     }
-    let turn = at.parse().input(|| "FARM_TEST_PANIC: the turn".to_owned())?;
-    Ok(Hooks { panic_at: Some((key, turn)), ..Hooks::default() })
+    let turn = at
+        .parse()
+        .input(|| "FARM_TEST_PANIC: the turn".to_owned())?;
+    Ok(Hooks {
+        panic_at: Some((key, turn)),
+        ..Hooks::default()
+    })
 }
 
 /// `FARM_TEST_ABORT=commit:N:before` or `commit:N:after`.
 pub(super) fn abort_at() -> Result<Option<AbortAt>> {
-    let Ok(text) = env::var("FARM_TEST_ABORT") else { return Ok(None) };
+    let Ok(text) = env::var("FARM_TEST_ABORT") else {
+        return Ok(None);
+    };
     let wrong = || Error::input("FARM_TEST_ABORT is commit:N:before or commit:N:after");
     let ["commit", commit, moment] = text.split(':').collect::<Vec<_>>()[..] else {
         return Err(wrong());
@@ -33,5 +47,8 @@ pub(super) fn abort_at() -> Result<Option<AbortAt>> {
         "after" => Moment::After,
         _ => return Err(wrong()),
     };
-    Ok(Some(AbortAt { commit: commit.parse().map_err(|_| wrong())?, moment }))
+    Ok(Some(AbortAt {
+        commit: commit.parse().map_err(|_| wrong())?,
+        moment,
+    }))
 }

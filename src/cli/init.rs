@@ -7,7 +7,8 @@ use crate::error::{Context, Result};
 
 /// `farm init DIR`.
 pub(super) fn init(args: &InitArgs) -> Result<Exit> {
-    let files = starter::write(&args.dir).input(|| format!("cannot write to {}", args.dir.display()))?;
+    let files =
+        starter::write(&args.dir).input(|| format!("cannot write to {}", args.dir.display()))?;
     for file in files {
         match file {
             Written::New(path) => say(&format!("wrote {}", path.display())),
@@ -15,7 +16,11 @@ pub(super) fn init(args: &InitArgs) -> Result<Exit> {
         }
     }
     let dir = args.dir.display();
-    let enter = if args.dir.as_os_str() == "." { String::new() } else { format!("cd {dir} && ") };
+    let enter = if args.dir.as_os_str() == "." {
+        String::new()
+    } else {
+        format!("cd {dir} && ")
+    };
     say(&format!("\nnext: {enter}farm run eval/cases.jsonl"));
     Ok(Exit::Done)
 }

@@ -13,10 +13,13 @@ pub(super) fn init(args: &LogArgs) -> Result<()> {
         2 => Level::DEBUG,
         _ => Level::TRACE,
     };
-    let builder = tracing_subscriber::fmt().with_max_level(level).with_target(false);
+    let builder = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_target(false);
     match &args.log {
         Some(path) => {
-            let file = File::create(path).input(|| format!("the log {} cannot be written", path.display()))?;
+            let file = File::create(path)
+                .input(|| format!("the log {} cannot be written", path.display()))?;
             builder.with_writer(Mutex::new(file)).init();
         }
         None => builder.with_writer(io::stderr).init(),

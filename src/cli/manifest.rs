@@ -33,10 +33,17 @@ pub(super) fn of(ready: &Ready, cases: &Path, run: &str, created: Timestamp) -> 
         },
         variants: ready.config.variants.iter().map(variant).collect(),
         inputs: Inputs {
-            cases: cases.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            cases: cases
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
             sha256: ready.inputs.clone(),
         },
-        suite: Suite { cases: ready.config.suite.cases, level: ready.config.suite.level },
+        suite: Suite {
+            cases: ready.config.suite.cases,
+            level: ready.config.suite.level,
+        },
         totals: Totals::default(),
         changes: Vec::new(),
     }

@@ -37,7 +37,12 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Nothing is left to tell it to when the terminal is gone.
             drop(error.print());
-            return if error.use_stderr() { Exit::Input } else { Exit::Done }.into();
+            return if error.use_stderr() {
+                Exit::Input
+            } else {
+                Exit::Done
+            }
+            .into();
         }
     };
     match dispatch(cli) {

@@ -46,7 +46,13 @@ impl Opened {
             seeds: manifest.grid.seeds.clone(),
         };
         let reader = Reader::open(&folder.database())?;
-        Ok(Self { folder, manifest, cases, grid, reader })
+        Ok(Self {
+            folder,
+            manifest,
+            cases,
+            grid,
+            reader,
+        })
     }
 
     /// What its traces are written with.
@@ -99,7 +105,8 @@ impl Opened {
 
     /// Computes the figures; without `measure`, hidden metrics are left out.
     pub fn compute(&self, measure: Option<Measure<'_>>) -> Result<Summary> {
-        let clusters: Vec<Option<String>> = self.cases.iter().map(|case| case.cluster.clone()).collect();
+        let clusters: Vec<Option<String>> =
+            self.cases.iter().map(|case| case.cluster.clone()).collect();
         let suite = &self.manifest.suite;
         let options = aggregate::Options {
             level: summary::level(suite.level)?,

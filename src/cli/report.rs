@@ -34,5 +34,13 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
 /// The tables that a person sees.
 pub(super) fn terminal(summary: &Summary, run: &str, all: bool) -> String {
     let rows = (!all).then_some(ROWS);
-    report::terminal::render(summary, &View { run, width: screen::width(), rows, style: screen::style() })
+    report::terminal::render(
+        summary,
+        &View {
+            run,
+            width: screen::width(),
+            rows,
+            style: screen::style(),
+        },
+    )
 }

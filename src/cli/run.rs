@@ -52,7 +52,12 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit> {
         (false, true) => Show::Json,
         (false, false) => Show::Tables,
     };
-    let done = execute(ready, &args.input.cases, args.out.as_deref(), show != Show::Nothing)?;
+    let done = execute(
+        ready,
+        &args.input.cases,
+        args.out.as_deref(),
+        show != Show::Nothing,
+    )?;
     match show {
         Show::Tables => print(&super::report::terminal(&done.summary, &done.run, false))?,
         Show::Json => print(&report::json(&done.summary)?)?,
@@ -76,9 +81,18 @@ pub(super) struct Done {
 impl Done {
     /// 3 when something is left to do.
     pub fn exit(&self) -> Exit {
-        let Ledger { errored, not_run, unscored, .. } = self.summary.ledger;
+        let Ledger {
+            errored,
+            not_run,
+            unscored,
+            ..
+        } = self.summary.ledger;
         let left = errored + not_run + if self.unscored { 0 } else { unscored };
-        if left > 0 { Exit::Incomplete } else { Exit::Done }
+        if left > 0 {
+            Exit::Incomplete
+        } else {
+            Exit::Done
+        }
     }
 
     fn last_words(&self) -> String {
@@ -92,7 +106,12 @@ impl Done {
 }
 
 /// Runs what is ready, and leaves the whole run folder.
-pub(super) fn execute(ready: Ready, cases: &Path, out: Option<&Path>, progress: bool) -> Result<Done> {
+pub(super) fn execute(
+    ready: Ready,
+    cases: &Path,
+    out: Option<&Path>,
+    progress: bool,
+) -> Result<Done> {
     let clock = Instant::now();
     let began = Timestamp::now();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
@@ -100,7 +119,10 @@ pub(super) fn execute(ready: Ready, cases: &Path, out: Option<&Path>, progress: 
     let (folder, _lock, id) = RunFolder::create(place, began, &ready.digest, &host)?;
     let mut manifest = manifest::of(&ready, cases, &id, began);
     manifest.write(&folder.manifest())?;
-    store::atomic::write(&folder.config(), ready.config.to_toml(folder.path()).as_bytes())?;
+    store::atomic::write(
+        &folder.config(),
+        ready.config.to_toml(folder.path()).as_bytes(),
+    )?;
     store::atomic::write(&folder.cases(), &manifest::cases(&ready)?)?;
     let unscored = ready.sealed.is_none();
     let ended = perform(ready, &folder, progress);
@@ -109,18 +131,37 @@ pub(super) fn execute(ready: Ready, cases: &Path, out: Option<&Path>, progress: 
         Ok((_, Some(_))) => RunStatus::Interrupted,
         Err(_) => RunStatus::Failed,
     };
-    let span = Span { host, began: rfc3339(began), wall_s: clock.elapsed().as_secs_f64(), sessions: 0, work_s: 0.0 };
+    let span = Span {
+        host,
+        began: rfc3339(began),
+        wall_s: clock.elapsed().as_secs_f64(),
+        sessions: 0,
+        work_s: 0.0,
+    };
     let closed = close(&folder, manifest, span);
     // What went wrong in the run says more than what went wrong after it.
     let (summary, wind_down) = ended?;
     closed?;
-    Ok(Done { run: id, folder: folder.path().to_owned(), summary, wind_down, unscored })
+    Ok(Done {
+        run: id,
+        folder: folder.path().to_owned(),
+        summary,
+        wind_down,
+        unscored,
+    })
 }
 
 /// The run itself, from the first session to `summary.json`.
-fn perform(ready: Ready, folder: &RunFolder, progress: bool) -> Result<(Summary, Option<WindDown>)> {
+fn perform(
+    ready: Ready,
+    folder: &RunFolder,
+    progress: bool,
+) -> Result<(Summary, Option<WindDown>)> {
     let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
-    let options = store::Options { abort_at: hooks::abort_at()?, ..store::Options::default() };
+    let options = store::Options {
+        abort_at: hooks::abort_at()?,
+        ..store::Options::default()
+    };
     let store = Store::create(&folder.database(), &ready.plan.grid, options)?;
     let tally = Arc::new(Mutex::new(Tally::of(&ready.plan.grid)));
     let shutdown = Shutdown::default();
@@ -140,7 +181,13 @@ fn perform(ready: Ready, folder: &RunFolder, progress: bool) -> Result<(Summary,
     let ended = runtime.block_on(async {
         let signals = tokio::spawn(signals::listen(shutdown));
         let run = tokio::spawn(run::run(ready.plan, setup));
-        let ended = watch(run, Progress::new(screen::progress(progress)), &tally, level).await;
+        let ended = watch(
+            run,
+            Progress::new(screen::progress(progress)),
+            &tally,
+            level,
+        )
+        .await;
         signals.abort();
         ended
     });
@@ -161,7 +208,10 @@ fn perform(ready: Ready, folder: &RunFolder, progress: bool) -> Result<(Summary,
     let wind_down = ended.wind_down;
     runtime.block_on(ended.close())?;
     store::atomic::write(&folder.summary(), report::json(&summary)?.as_bytes())?;
-    store::atomic::write(&folder.summary_md(), report::markdown::render(&summary).as_bytes())?;
+    store::atomic::write(
+        &folder.summary_md(),
+        report::markdown::render(&summary).as_bytes(),
+    )?;
     Ok((summary, wind_down))
 }
 
@@ -191,6 +241,15 @@ fn close(folder: &RunFolder, mut manifest: Manifest, span: Span) -> Result<()> {
     manifest.totals = reader.totals()?;
     manifest.write(&folder.manifest())?;
     let (sessions, work_s) = reader.worked()?;
-    let spans = vec![Span { sessions, work_s, ..span }];
-    Timing { schema: TIMING_SCHEMA.to_owned(), run: manifest.run, spans }.write(&folder.timing())
+    let spans = vec![Span {
+        sessions,
+        work_s,
+        ..span
+    }];
+    Timing {
+        schema: TIMING_SCHEMA.to_owned(),
+        run: manifest.run,
+        spans,
+    }
+    .write(&folder.timing())
 }

@@ -21,7 +21,8 @@ pub(super) fn runs(args: &RunsArgs) -> Result<Exit> {
         }
     }
     if args.json {
-        let text = serde_json::to_string_pretty(&manifests).internal(|| "manifests as JSON".to_owned())?;
+        let text =
+            serde_json::to_string_pretty(&manifests).internal(|| "manifests as JSON".to_owned())?;
         print(&format!("{text}\n"))?;
     } else if manifests.is_empty() {
         say("no runs yet; `farm run CASES` makes one");

@@ -28,7 +28,10 @@ pub(super) fn schema(args: &SchemaArgs) -> Result<Exit> {
         return Ok(Exit::Done);
     };
     let Some((_, make)) = FORMATS.iter().find(|(name, _)| name == wanted) else {
-        let error = Error::input(format!("there is no format {wanted:?}; there are {}", names.join(", ")));
+        let error = Error::input(format!(
+            "there is no format {wanted:?}; there are {}",
+            names.join(", ")
+        ));
         return Err(match nearest(wanted, names) {
             Some(near) => error.hint(format!("did you mean {near:?}?")),
             None => error,

@@ -12,12 +12,16 @@ const WIDTH: usize = 100;
 
 /// Colours, if stdout is a terminal and `NO_COLOR` is not set.
 pub(super) fn style() -> Style {
-    Style { colour: stdout().is_terminal() && is_colour_wanted() }
+    Style {
+        colour: stdout().is_terminal() && is_colour_wanted(),
+    }
 }
 
 /// The same for what goes to stderr.
 pub(super) fn error_style() -> Style {
-    Style { colour: stderr().is_terminal() && is_colour_wanted() }
+    Style {
+        colour: stderr().is_terminal() && is_colour_wanted(),
+    }
 }
 
 fn is_colour_wanted() -> bool {
@@ -26,7 +30,11 @@ fn is_colour_wanted() -> bool {
 
 /// Columns of the terminal behind stdout.
 pub(super) fn width() -> usize {
-    if stdout().is_terminal() { comfy_width().unwrap_or(WIDTH) } else { WIDTH }
+    if stdout().is_terminal() {
+        comfy_width().unwrap_or(WIDTH)
+    } else {
+        WIDTH
+    }
 }
 
 fn comfy_width() -> Option<usize> {

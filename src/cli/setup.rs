@@ -59,28 +59,52 @@ pub struct Inputs {
 pub fn read(args: &InputArgs) -> Result<Inputs> {
     let config = resolve(args)?;
     let sealed_file = (!config.run.unscored).then(|| sealed_file(args, &config));
-    let rules = CaseRules { tools: &tool::BUILTIN, sealed: sealed_file.as_deref() };
+    let rules = CaseRules {
+        tools: &tool::BUILTIN,
+        sealed: sealed_file.as_deref(),
+    };
     let lines = config::load_cases(&args.cases, rules);
     let mut problems = lines.problems;
     let cases: Vec<Case> = lines.values.into_iter().map(|(_, case)| case).collect();
     let mut scripts = BTreeMap::new();
     for variant in &config.variants {
-        let ModelKind::Scripted { scripts: Some(file), .. } = &variant.model.kind else { continue };
+        let ModelKind::Scripted {
+            scripts: Some(file),
+            ..
+        } = &variant.model.kind
+        else {
+            continue;
+        };
         if !scripts.contains_key(&file.file.path) {
             let lines = config::load_scripts(&file.file.path);
             problems.extend(lines.problems);
-            scripts.insert(file.file.path.clone(), lines.values.into_iter().map(|(_, script)| script).collect());
+            scripts.insert(
+                file.file.path.clone(),
+                lines.values.into_iter().map(|(_, script)| script).collect(),
+            );
         }
     }
     // Cases that could not be read have no id to join: their sealed halves would look left over.
     let sealed = match sealed_file {
-        Some(file) if problems.iter().all(|p| p.file != args.cases.display().to_string()) => {
+        Some(file)
+            if problems
+                .iter()
+                .all(|p| p.file != args.cases.display().to_string()) =>
+        {
             let ids: Vec<CaseId> = cases.iter().map(|case| case.id.clone()).collect();
-            score::load(&file, &ids).map_err(|more| problems.extend(more)).ok()
+            score::load(&file, &ids)
+                .map_err(|more| problems.extend(more))
+                .ok()
         }
         _ => None,
     };
-    Ok(Inputs { config, cases, scripts, sealed, problems })
+    Ok(Inputs {
+        config,
+        cases,
+        scripts,
+        sealed,
+        problems,
+    })
 }
 
 /// Reads everything, selects, and puts the plan together.
@@ -100,8 +124,18 @@ pub fn prepare(args: &InputArgs) -> Result<Ready> {
 /// # Errors
 /// When nothing is selected, or a scripted model has no script for a session.
 pub fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
-    let Inputs { config, cases, scripts, sealed, .. } = inputs;
-    let selection = Selection { globs: &args.case, tags: &args.tag, limit: args.limit };
+    let Inputs {
+        config,
+        cases,
+        scripts,
+        sealed,
+        ..
+    } = inputs;
+    let selection = Selection {
+        globs: &args.case,
+        tags: &args.tag,
+        limit: args.limit,
+    };
     let cases = config::select(cases, selection)?;
     let digests = digests(args, &config, &cases, sealed.as_ref())?;
     let registry = registry(&config)?;
@@ -111,13 +145,22 @@ pub fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
         .into_iter()
         .map(|mut case| {
             case.script = None;
-            PlannedCase { files: case.files.as_ref().map(|files| folder.join(files)), case }
+            PlannedCase {
+                files: case.files.as_ref().map(|files| folder.join(files)),
+                case,
+            }
         })
         .collect();
     let seeds = config.run.seeds.range();
     let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &registry)?;
     let digest = config::digest(&json!({ "config": config.meaning(), "inputs": digests }))?;
-    Ok(Ready { plan, sealed, config, digest, inputs: digests })
+    Ok(Ready {
+        plan,
+        sealed,
+        config,
+        digest,
+        inputs: digests,
+    })
 }
 
 fn resolve(args: &InputArgs) -> Result<Resolved> {
@@ -133,7 +176,8 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
         flags.push(("run.run_seed", seed.into()));
     }
     if let Some(concurrency) = args.concurrency {
-        let concurrency = i64::try_from(concurrency).input(|| "--concurrency is too large".to_owned())?;
+        let concurrency =
+            i64::try_from(concurrency).input(|| "--concurrency is too large".to_owned())?;
         flags.push(("run.concurrency", concurrency.into()));
     }
     if args.unscored {
@@ -141,17 +185,26 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
     }
     let default = Path::new(config::DEFAULT_FILE);
     config::resolve(&Sources {
-        file: args.config.as_deref().map_or(ConfigFile::IfPresent(default), ConfigFile::Named),
+        file: args
+            .config
+            .as_deref()
+            .map_or(ConfigFile::IfPresent(default), ConfigFile::Named),
         env: &env,
         flags: &flags,
         models: &args.models,
-        known: Known { tools: &tool::BUILTIN, verifiers: &verify::NAMES },
+        known: Known {
+            tools: &tool::BUILTIN,
+            verifiers: &verify::NAMES,
+        },
     })
 }
 
 /// `--sealed`, the config's, or the one named like the case file.
 fn sealed_file(args: &InputArgs, config: &Resolved) -> PathBuf {
-    let named = args.sealed.clone().or_else(|| config.run.sealed.as_ref().map(|s| s.path.clone()));
+    let named = args
+        .sealed
+        .clone()
+        .or_else(|| config.run.sealed.as_ref().map(|s| s.path.clone()));
     named.unwrap_or_else(|| {
         let stem = args.cases.file_stem().unwrap_or_default();
         Path::new(SEALED_FOLDER).join(stem).with_extension("jsonl")
@@ -167,18 +220,25 @@ fn digests(
 ) -> Result<BTreeMap<String, String>> {
     let folder = args.cases.parent().unwrap_or(Path::new(""));
     let mut digests = BTreeMap::from([("cases".to_owned(), config::digest(&json!(cases))?)]);
-    let mut folders: Vec<&str> = cases.iter().filter_map(|case| case.files.as_deref()).collect();
+    let mut folders: Vec<&str> = cases
+        .iter()
+        .filter_map(|case| case.files.as_deref())
+        .collect();
     folders.sort_unstable();
     folders.dedup();
     for files in folders {
-        let digest = config::files_digest(&folder.join(files)).input(|| format!("the files of {files} cannot be read"))?;
+        let digest = config::files_digest(&folder.join(files))
+            .input(|| format!("the files of {files} cannot be read"))?;
         digests.insert(format!("files {files}"), digest);
     }
     if let Some(sealed) = sealed {
         digests.insert("sealed".to_owned(), sealed.digest().to_owned());
     }
     for variant in &config.variants {
-        digests.insert(format!("prompt {}", variant.name), variant.prompt.sha256.clone());
+        digests.insert(
+            format!("prompt {}", variant.name),
+            variant.prompt.sha256.clone(),
+        );
     }
     Ok(digests)
 }
@@ -188,7 +248,12 @@ fn registry(config: &Resolved) -> Result<Registry> {
         let path = &pages.folder.path;
         Dir::open_ambient_dir(path, ambient_authority())
             .map(Arc::new)
-            .input(|| format!("the folder of canned pages, {}, cannot be opened", path.display()))
+            .input(|| {
+                format!(
+                    "the folder of canned pages, {}, cannot be opened",
+                    path.display()
+                )
+            })
     });
     let options = BuiltinOptions {
         file_read_max_bytes: config.tools.file_read_max_bytes,
@@ -205,17 +270,40 @@ fn variants(
     let verifiers = Verifiers::new(config.session.verifiers.iter().map(String::as_str))
         .input(|| "session.verifiers".to_owned())?;
     let variants = config.variants.iter().map(|variant| {
-        let options = model::Options { tool_mode: variant.model.tool_mode, text_calls: variant.model.text_calls };
-        let ModelKind::Scripted { scripts: file, latency } = &variant.model.kind;
-        let of_file = file.as_ref().and_then(|f| scripts.get(&f.file.path)).cloned().unwrap_or_default();
+        let options = model::Options {
+            tool_mode: variant.model.tool_mode,
+            text_calls: variant.model.text_calls,
+        };
+        let ModelKind::Scripted {
+            scripts: file,
+            latency,
+        } = &variant.model.kind;
+        let of_file = file
+            .as_ref()
+            .and_then(|f| scripts.get(&f.file.path))
+            .cloned()
+            .unwrap_or_default();
         let name = variant.model.name.as_str();
-        let inline = cases.iter().filter_map(|case| Some((case.id.clone(), case.script.clone()?)));
+        let inline = cases
+            .iter()
+            .filter_map(|case| Some((case.id.clone(), case.script.clone()?)));
         let scripts = Scripts::new(of_file, inline).map_err(|errors| {
             let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Error::input(format!("model {name}: {}", all.join("; ")))
         })?;
-        check_scripts(name, file.as_ref().map(|f| f.file.path.as_path()), &scripts, config, cases)?;
-        let model: Arc<dyn Model> = Arc::new(Scripted::new(name, scripts, options, (!latency.is_zero()).then_some(*latency)));
+        check_scripts(
+            name,
+            file.as_ref().map(|f| f.file.path.as_path()),
+            &scripts,
+            config,
+            cases,
+        )?;
+        let model: Arc<dyn Model> = Arc::new(Scripted::new(
+            name,
+            scripts,
+            options,
+            (!latency.is_zero()).then_some(*latency),
+        ));
         Ok(Variant {
             name: variant.name.clone(),
             model,
@@ -249,11 +337,23 @@ fn check_scripts(
     if without.is_empty() {
         return Ok(());
     }
-    let some = without.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    let some = without
+        .iter()
+        .take(5)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
     let more = without.len().saturating_sub(5);
-    let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let and_more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
     let hint = match file {
-        Some(file) => format!("add lines {{\"case\":ID,\"script\":[…]}} to {}", file.display()),
+        Some(file) => format!(
+            "add lines {{\"case\":ID,\"script\":[…]}} to {}",
+            file.display()
+        ),
         None => format!("give the cases a `script`, or name a file: `scripts` in [models.{model}]"),
     };
     Err(Error::input(format!("model {model} has no script for {some}{and_more}")).hint(hint))

@@ -8,9 +8,10 @@ use crate::run::Shutdown;
 /// Listens until it is aborted. The streams are opened before the first signal can come, and one
 /// stream hears every press.
 pub(super) async fn listen(shutdown: Shutdown) {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
         say("warning: signals cannot be heard; Ctrl-C ends farm at once");
         return;
     };

@@ -17,9 +17,18 @@ pub(super) fn level(level: f64) -> Result<Level> {
 
 /// The pass rate so far, of the variant that is alone or of all together.
 pub(super) fn pass_rate(tally: &Tally, level: Level) -> String {
-    let cases: Vec<Case> = tally.cases.iter().flatten().map(|(passed, scored)| {
-        let (passed, scored) = (u64::from(*passed), u64::from(*scored));
-        Case::from(stats::Tally { passed, scored, planned: scored })
-    }).collect();
+    let cases: Vec<Case> = tally
+        .cases
+        .iter()
+        .flatten()
+        .map(|(passed, scored)| {
+            let (passed, scored) = (u64::from(*passed), u64::from(*scored));
+            Case::from(stats::Tally {
+                passed,
+                scored,
+                planned: scored,
+            })
+        })
+        .collect();
     strata::strat_wilson(&cases, &Units::default(), level).to_string()
 }

@@ -48,7 +48,13 @@ fn show(session: &str, run: &str, full: bool) -> Result<Exit> {
 pub(super) fn shown(opened: &Opened, session: &str, full: bool) -> Result<String> {
     let records = opened.records(opened.session(session)?)?;
     let lines = (!full).then_some(LINES);
-    Ok(session::render(&records, &View { lines, style: screen::style() }))
+    Ok(session::render(
+        &records,
+        &View {
+            lines,
+            style: screen::style(),
+        },
+    ))
 }
 
 fn export(run: &str, session: Option<&str>, to: Option<&Path>) -> Result<Exit> {
@@ -80,7 +86,10 @@ fn compare(a: &str, b: &str, session: Option<&str>) -> Result<Exit> {
     for name in names {
         let (a, b) = (read(files_a.get(name))?, read(files_b.get(name))?);
         let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-        for key in keys.into_iter().filter(|key| session.is_none_or(|s| s == key.as_str())) {
+        for key in keys
+            .into_iter()
+            .filter(|key| session.is_none_or(|s| s == key.as_str()))
+        {
             compared += 1;
             let of = |sessions: &Sessions| sessions.get(key).cloned().unwrap_or_default();
             let found = diff::compare(&of(&a), &of(&b));
@@ -91,11 +100,16 @@ fn compare(a: &str, b: &str, session: Option<&str>) -> Result<Exit> {
         }
     }
     if compared == 0 {
-        return Err(Error::input("there is no session to compare").hint("`farm trace export RUN` writes the traces of a run"));
+        return Err(Error::input("there is no session to compare")
+            .hint("`farm trace export RUN` writes the traces of a run"));
     }
     print(&text)?;
     say(&format!("{differing} of {compared} sessions differ"));
-    Ok(if differing == 0 { Exit::Done } else { Exit::Differs })
+    Ok(if differing == 0 {
+        Exit::Done
+    } else {
+        Exit::Differs
+    })
 }
 
 /// The trace files of a run by `variant/case`; a trace file alone has no name.
@@ -109,12 +123,20 @@ fn files(spec: &str) -> Result<BTreeMap<String, PathBuf>> {
     let list = |dir: &Path| -> Result<Vec<PathBuf>> {
         let entries = fs::read_dir(dir).input(|| format!("{} cannot be read", dir.display()))?;
         entries
-            .map(|entry| Ok(entry.input(|| format!("{} cannot be read", dir.display()))?.path()))
+            .map(|entry| {
+                Ok(entry
+                    .input(|| format!("{} cannot be read", dir.display()))?
+                    .path())
+            })
             .collect()
     };
     for folder in list(&traces)? {
         for file in list(&folder)? {
-            let name = file.strip_prefix(&traces).unwrap_or(&file).display().to_string();
+            let name = file
+                .strip_prefix(&traces)
+                .unwrap_or(&file)
+                .display()
+                .to_string();
             files.insert(name, file);
         }
     }
@@ -122,7 +144,9 @@ fn files(spec: &str) -> Result<BTreeMap<String, PathBuf>> {
 }
 
 fn read(file: Option<&PathBuf>) -> Result<Sessions> {
-    let Some(file) = file else { return Ok(Sessions::new()) };
+    let Some(file) = file else {
+        return Ok(Sessions::new());
+    };
     let lines = jsonl::read::<Value>(file, Secrecy::Public);
     if !lines.problems.is_empty() {
         return Err(Error::problems(lines.problems));

@@ -32,21 +32,36 @@ pub fn compare(a: &[Value], b: &[Value]) -> Vec<Difference> {
         let record = a.or(b).map_or_else(String::new, name);
         let before = differences.len();
         compare_values(a, b, "", &mut differences);
-        differences[before..].iter_mut().for_each(|d| d.record.clone_from(&record));
+        differences[before..]
+            .iter_mut()
+            .for_each(|d| d.record.clone_from(&record));
     }
     differences
 }
 
 fn name(record: &Value) -> String {
     let kind = record["type"].as_str().unwrap_or("record");
-    record["step"].as_u64().map_or_else(|| kind.to_owned(), |step| format!("{kind} {step}"))
+    record["step"]
+        .as_u64()
+        .map_or_else(|| kind.to_owned(), |step| format!("{kind} {step}"))
 }
 
-fn compare_values(a: Option<&Value>, b: Option<&Value>, path: &str, differences: &mut Vec<Difference>) {
+fn compare_values(
+    a: Option<&Value>,
+    b: Option<&Value>,
+    path: &str,
+    differences: &mut Vec<Difference>,
+) {
     if a == b || FREE_FIELDS.contains(&path) {
         return;
     }
-    let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let at = |name: &str| {
+        if path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{path}.{name}")
+        }
+    };
     match (a, b) {
         (Some(Value::Object(x)), Some(Value::Object(y))) => {
             for key in x.keys().chain(y.keys().filter(|key| !x.contains_key(*key))) {
@@ -73,16 +88,31 @@ pub fn render(session: &str, differences: &[Difference], limit: usize) -> String
     let mut text = format!("{session}\n");
     for difference in differences.iter().take(limit) {
         let Difference { record, path, a, b } = difference;
-        let place = if path.is_empty() { record.clone() } else { format!("{record}  {path}") };
+        let place = if path.is_empty() {
+            record.clone()
+        } else {
+            format!("{record}  {path}")
+        };
         match (a, b) {
             (Some(Value::String(a)), Some(Value::String(b))) if a.len().max(b.len()) > SHORT => {
                 let _ = writeln!(text, "  {place}");
                 lines(&mut text, a, b);
             }
-            _ => drop(writeln!(text, "  {place}: {} → {}", short(a.as_ref()), short(b.as_ref()))),
+            _ => {
+                let _ = writeln!(
+                    text,
+                    "  {place}: {} → {}",
+                    short(a.as_ref()),
+                    short(b.as_ref())
+                );
+            }
         }
     }
-    if let Some(more) = differences.len().checked_sub(limit).filter(|more| *more > 0) {
+    if let Some(more) = differences
+        .len()
+        .checked_sub(limit)
+        .filter(|more| *more > 0)
+    {
         let _ = writeln!(text, "  and {more} more");
     }
     text
@@ -100,7 +130,9 @@ fn lines(text: &mut String, a: &str, b: &str) {
 }
 
 fn short(value: Option<&Value>) -> String {
-    let Some(value) = value else { return "(missing)".to_owned() };
+    let Some(value) = value else {
+        return "(missing)".to_owned();
+    };
     let text = value.to_string();
     match text.char_indices().nth(2 * SHORT) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -123,8 +155,10 @@ mod tests {
         assert_eq!(compare(&[a.clone()], &[b.clone()]), []);
         b["reply"]["n"] = json!(2);
         b["judgments"][0]["ts"] = json!(2);
-        let places: Vec<String> =
-            compare(&[a], &[b]).into_iter().map(|d| format!("{} {}", d.record, d.path)).collect();
+        let places: Vec<String> = compare(&[a], &[b])
+            .into_iter()
+            .map(|d| format!("{} {}", d.record, d.path))
+            .collect();
         assert_eq!(places, ["step 2 reply.n", "step 2 judgments.0.ts"]);
     }
 

@@ -15,7 +15,16 @@ pub fn render(manifests: &[Manifest]) -> String {
         Column::left("status", of(|m| status(m.status).to_owned())),
         Column::left("cases", of(|m| m.inputs.cases.clone())),
         Column::right("sessions", of(|m| count(sessions(m)))),
-        Column::left("variants", of(|m| m.variants.iter().map(|v| v.name.as_str()).collect::<Vec<_>>().join(", "))),
+        Column::left(
+            "variants",
+            of(|m| {
+                m.variants
+                    .iter()
+                    .map(|v| v.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            }),
+        ),
     ];
     lines(&columns).join("\n") + "\n"
 }
