@@ -194,7 +194,8 @@ fn perform(
     });
     let joined = runtime.block_on(store.join());
     let ended = ended?;
-    joined?;
+    let stats = joined?;
+    tracing::info!(commits = stats.commits, rows = stats.rows, fenced = stats.fenced, "store closed");
     let ask = |records: Vec<SessionRecord>| -> Result<Vec<Metric>> {
         let measured = runtime.block_on(ended.measure(records))?;
         Ok(measured.into_iter().map(|m| (m.metric, m.values)).collect())
