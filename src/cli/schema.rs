@@ -10,8 +10,11 @@ use crate::{
     store::{Manifest, Timing},
 };
 
+/// A format: its name, and what makes its schema.
+type Format = (&'static str, fn() -> Schema);
+
 /// The formats that have a schema, by name.
-const FORMATS: [(&str, fn() -> Schema); 6] = [
+const FORMATS: [Format; 6] = [
     ("case", || schema_for!(Case)),
     ("manifest", || schema_for!(Manifest)),
     ("script", || schema_for!(Script)),

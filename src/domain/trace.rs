@@ -127,7 +127,7 @@ pub enum Record {
     /// `run_start`.
     RunStart(RunStart),
     /// `step`.
-    Step(StepLine),
+    Step(Box<StepLine>),
     /// `run_end`.
     RunEnd(RunEnd),
 }
