@@ -1,6 +1,6 @@
 //! Scoring, in a place that no agent reaches: the sealed halves, their checks and metrics.
 //!
-//! [`load`] reads the sealed file and joins it to the cases; [`Scorer`] is the actor that owns
+//! [`load`] reads the sealed file, whose form [`schema()`] tells, and joins it to the cases; [`Scorer`] is the actor that owns
 //! what came of it and answers verdicts. What is sealed has private types without `Debug` and
 //! `Serialize`, and what this module says about them, in problems, errors and panics, is made of
 //! places, names and fixed words: never of a value out of the file.
@@ -12,6 +12,7 @@ mod load;
 mod metrics;
 mod numbers;
 mod scalar;
+mod schema;
 mod scorer;
 mod sealed;
 #[cfg(test)]
@@ -19,5 +20,6 @@ mod tests;
 
 pub use load::load;
 pub use metrics::Measured;
+pub use schema::schema;
 pub use scorer::{Event, Message, Scorer, ScorerOptions, Sink};
 pub use sealed::SealedSuite;
