@@ -1,9 +1,10 @@
 //! Scoring, in a place that no agent reaches: the sealed halves, their checks and metrics.
 //!
-//! [`load`] reads the sealed file, whose form [`schema()`] tells, and joins it to the cases; [`Scorer`] is the actor that owns
-//! what came of it and answers verdicts. What is sealed has private types without `Debug` and
-//! `Serialize`, and what this module says about them, in problems, errors and panics, is made of
-//! places, names and fixed words: never of a value out of the file.
+//! [`load`] reads the sealed file and joins it to the cases, and [`schema()`] tells its form;
+//! [`Scorer`] is the actor that owns what came of it and answers verdicts. What is sealed has
+//! private types without `Debug` and `Serialize`, and what this module says about them, in
+//! problems, errors and panics, is made of places, names and fixed words: never of a value out of
+//! the file.
 
 mod checks;
 mod leaks;
