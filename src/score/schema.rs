@@ -44,6 +44,17 @@ pub fn schema() -> Schema {
                 "description": "A number about a session.",
                 "oneOf": MetricKind::ALL.map(metric),
             },
+            "Name": {
+                "description": "What it is published as: one line, unique in its case. Absent: its kind.",
+                "type": ["string", "null"],
+                "maxLength": 128,
+                "pattern": r"^.*\S.*$",
+            },
+            "Not": {
+                "description": "Whether the check holds when the expectation does not.",
+                "type": "boolean",
+                "default": false,
+            },
         },
     });
     match schema {
@@ -132,11 +143,7 @@ fn check(kind: CheckKind) -> Value {
         optional,
     }
     .schema();
-    schema["properties"]["not"] = json!({
-        "description": "Whether the check holds when the expectation does not.",
-        "type": "boolean",
-        "default": false,
-    });
+    schema["properties"]["not"] = json!({"$ref": "#/$defs/Not"});
     if matches!(kind, CheckKind::Steps | CheckKind::BlockedSteps) {
         // Null counts as absent.
         schema["anyOf"] = ["min", "max"]
@@ -176,12 +183,6 @@ fn metric(kind: MetricKind) -> Value {
 
 impl Alternative {
     fn schema(self) -> Value {
-        let name = json!({
-            "description": "The name that it is published by: one line, unique in its case; absent: its kind.",
-            "type": "string",
-            "maxLength": 128,
-            "pattern": r"^.*\S.*$",
-        });
         let mut names = vec!["kind"];
         names.extend(self.required.iter().map(|(name, _)| *name));
         let mut properties = Map::new();
@@ -189,9 +190,10 @@ impl Alternative {
         for (name, schema) in self.required {
             properties.insert(name.to_owned(), schema);
         }
-        for (name, schema) in self.optional.into_iter().chain([("name", name)]) {
+        for (name, schema) in self.optional {
             properties.insert(name.to_owned(), or_null(schema));
         }
+        properties.insert("name".to_owned(), json!({"$ref": "#/$defs/Name"}));
         json!({
             "description": self.about,
             "type": "object",
