@@ -8,3 +8,4 @@
 mod golden_replies;
 mod golden_table;
 mod law;
+mod schemas;
