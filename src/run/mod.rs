@@ -24,7 +24,7 @@ pub use supervisor::WindDown;
 use crate::{
     aggregate::{self, Aggregator, Counting},
     domain::{Clock, SessionId, SessionKey, SessionRecord, Tally},
-    error::{Context, Result},
+    error::{Context, Error, Result},
     score::{self, Measured, Scorer, ScorerOptions, SealedSuite},
     store::Handle,
 };
@@ -150,7 +150,7 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
     };
     let hub = Arc::new(Hub {
         plan,
-        store,
+        store: store.clone(),
         database,
         work: work.clone(),
         scorer: scorer.clone(),
@@ -172,16 +172,17 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
     steering.abort();
     let closing = close(scorer.as_ref(), &aggregator).await;
     drop(tokio::fs::remove_dir_all(work).await);
-    let ended = last
-        .internal(|| "the run's supervisor broke".to_owned())
-        .and_then(|last| match last.fatal {
-            Some(error) => Err(error),
-            None => closing.map(|()| Ended {
-                wind_down: last.wind_down,
-                credits_out: last.credits_out,
-                scorer: scorer.clone(),
-            }),
-        });
+    // Waits for the last verdicts. A store that is lost is why whatever else broke.
+    let stored = store.commit(Vec::new()).await.map_err(Error::from);
+    let last = last.internal(|| "the run's supervisor broke".to_owned());
+    let ended = stored.and(last).and_then(|last| match last.fatal {
+        Some(error) => Err(error),
+        None => closing.map(|()| Ended {
+            wind_down: last.wind_down,
+            credits_out: last.credits_out,
+            scorer: scorer.clone(),
+        }),
+    });
     if let (Err(_), Some(scorer)) = (&ended, scorer) {
         scorer.stop(None);
     }

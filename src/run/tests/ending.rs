@@ -169,7 +169,7 @@ async fn a_run_that_loses_its_store_ends_with_an_error() {
         let over = farm.run().await;
         let error = over.ended.map(|e| e.credits_out).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Internal);
-        assert!(error.to_string().contains("store"), "{error}");
+        assert_eq!(error.message, "store: the writer has ended");
         let durable = over.reader.ledger(&over.grid).unwrap();
         assert!(durable.adds_up() && durable.not_run > 0, "{durable:?}");
         assert!(!over.folder.path().join("work").exists());
