@@ -56,13 +56,14 @@ impl Opened {
     pub fn with_export<T>(&self, then: impl FnOnce(&Export<'_>) -> Result<T>) -> Result<T> {
         let reader = self.reader()?;
         let head = |variant: usize, case: usize| self.head(variant, case);
-        then(&Export {
+        let export = Export {
             reader: &reader,
             grid: &self.grid,
             run: &self.manifest.run,
             run_seed: self.manifest.run_seed,
             head: &head,
-        })
+        };
+        reader.at_once(|| then(&export))
     }
 
     /// The number of a session, by name.
@@ -112,7 +113,8 @@ impl Opened {
             clusters: &clusters,
             measure,
         };
-        aggregate::summarise(&self.reader()?, &self.grid, &options)
+        let reader = self.reader()?;
+        reader.at_once(|| aggregate::summarise(&reader, &self.grid, &options))
     }
 
     /// Opened only when it is asked for: a summary can be shown without it.
