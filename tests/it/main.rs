@@ -1,5 +1,9 @@
 //! All integration tests, in one binary.
 
+mod determinism;
 mod golden_replies;
 mod golden_table;
 mod law;
+mod suite;
+mod support;
+mod trace_diff;
