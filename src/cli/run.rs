@@ -22,10 +22,10 @@ use crate::{
     domain::{Clock, Ledger, SessionRecord, Summary, Tally},
     error::{Context, Result},
     report::{self, Progress},
-    run::{self, Ended, Setup, Shutdown, WindDown},
+    run::{self, Ended, Hooks, Setup, Shutdown, WindDown},
     stats::Level,
     store::{
-        self, Manifest, Place, RunFolder, Store, Timing,
+        self, AbortAt, Manifest, Place, RunFolder, Store, Timing,
         manifest::{RunStatus, Span, TIMING_SCHEMA, rfc3339},
     },
 };
@@ -112,6 +112,8 @@ pub(super) fn execute(
     out: Option<&Path>,
     progress: bool,
 ) -> Result<Done> {
+    // Read before anything is written: they are input too.
+    let (hooks, abort_at) = (hooks::hooks()?, hooks::abort_at()?);
     let clock = Instant::now();
     let began = Timestamp::now();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
@@ -125,7 +127,7 @@ pub(super) fn execute(
     )?;
     store::atomic::write(&folder.cases(), &manifest::cases(&ready)?)?;
     let unscored = ready.sealed.is_none();
-    let ended = perform(ready, &folder, progress);
+    let ended = perform(ready, &folder, progress, hooks, abort_at);
     manifest.status = match &ended {
         Ok((_, None)) => RunStatus::Finished,
         Ok((_, Some(_))) => RunStatus::Interrupted,
@@ -156,10 +158,12 @@ fn perform(
     ready: Ready,
     folder: &RunFolder,
     progress: bool,
+    hooks: Hooks,
+    abort_at: Option<AbortAt>,
 ) -> Result<(Summary, Option<WindDown>)> {
     let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
     let options = store::Options {
-        abort_at: hooks::abort_at()?,
+        abort_at,
         ..store::Options::default()
     };
     let store = Store::create(&folder.database(), &ready.plan.grid, options)?;
@@ -175,7 +179,7 @@ fn perform(
         shutdown: shutdown.clone(),
         clock: Clock::system(),
         tally: tally.clone(),
-        hooks: hooks::hooks()?,
+        hooks,
     };
     let level = summary::level(ready.config.suite.level)?;
     let ended = runtime.block_on(async {
@@ -192,8 +196,9 @@ fn perform(
         ended
     });
     let joined = runtime.block_on(store.join());
-    let ended = ended?;
+    // When the store is lost, that is why the run broke off, and its error says what to do.
     joined?;
+    let ended = ended?;
     let opened = Opened::at(folder.clone())?;
     opened.with_export(|export| {
         export.traces(&folder.traces())?;

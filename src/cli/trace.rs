@@ -108,8 +108,12 @@ fn compare(a: &str, b: &str, session: Option<&str>) -> Result<Exit> {
         }
     }
     if compared == 0 {
-        return Err(Error::input("there is no session to compare")
-            .hint("`farm trace export RUN` writes the traces of a run"));
+        return Err(match session {
+            Some(key) => Error::input(format!("neither has the session {key}"))
+                .hint("a session is VARIANT/CASE/SEED"),
+            None => Error::input("there is no session to compare")
+                .hint("`farm trace export RUN` writes the traces of a run"),
+        });
     }
     print(&text)?;
     say(&format!("{differing} of {compared} sessions differ"));

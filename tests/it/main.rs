@@ -1,5 +1,7 @@
 //! All integration tests, in one binary.
 
+mod bad_input;
+mod canary;
 mod determinism;
 mod golden_replies;
 mod golden_table;

@@ -234,11 +234,21 @@ fn the_command_says_where() {
     let said = folder
         .farm(["trace", "diff", "a.jsonl", "b.jsonl"])
         .exits(1);
-    insta::assert_snapshot!(said.stdout + &said.stderr, @"");
+    insta::assert_snapshot!(said.stdout + &said.stderr, @r#"
+    scripted/all/0
+      step 0  observation.content: "6" → "7"
+      step 3  reply.choices.0: {"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":"Again.","tool_calls":[{"function":{"arg… → 1
+      run_end  answer: "6" → null
+    1 of 1 sessions differ
+    "#);
     let said = folder
         .farm(["trace", "diff", "a.jsonl", "short.jsonl"])
         .exits(1);
-    insta::assert_snapshot!(said.stdout + &said.stderr, @"");
+    insta::assert_snapshot!(said.stdout + &said.stderr, @r#"
+    scripted/all/0
+      run_end: {"type":"run_end","status":"completed","limit":null,"answer":"6","steps_used":7,"mean_score":0.5982142857142857,"usage":… → (missing)
+    1 of 1 sessions differ
+    "#);
     let said = folder
         .farm(["trace", "diff", "a.jsonl", "other.jsonl"])
         .exits(1);
@@ -248,7 +258,13 @@ fn the_command_says_where() {
         said.stderr
     );
     let said = folder.farm(["trace", "diff", "a.jsonl", "run"]).exits(2);
-    insta::assert_snapshot!(said.stderr, @"");
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: a.jsonl and run cannot be compared: one is a trace file, the other is not
+    hint: name two runs, or two trace files; those of a run are RUN/traces/VARIANT/CASE.jsonl
+    "#);
     let said = folder.farm(["trace", "diff", "run", "run", "--session", "scripted/all/1"]);
-    insta::assert_snapshot!(said.exits(2).stderr, @"");
+    insta::assert_snapshot!(said.exits(2).stderr, @r#"
+    error: there is no session to compare
+    hint: `farm trace export RUN` writes the traces of a run
+    "#);
 }
