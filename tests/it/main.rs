@@ -5,6 +5,7 @@ mod canary;
 mod determinism;
 mod golden_replies;
 mod golden_table;
+mod gsm8k;
 mod law;
 mod suite;
 mod support;
