@@ -28,16 +28,19 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     }
     let ready = setup::plan(&args.input, inputs)?;
     let grid = &ready.plan.grid;
-    let (cases, variants, seeds) = (
-        grid.cases.len(),
-        grid.variants.len(),
-        grid.seeds.end - grid.seeds.start,
-    );
     say(&format!(
-        "ok: {cases} cases × {variants} variants × {seeds} seeds = {} sessions",
-        grid.planned()
+        "ok: {} × {} × {} = {}",
+        count(grid.cases.len() as u64, "case"),
+        count(grid.variants.len() as u64, "variant"),
+        count(grid.seeds.end - grid.seeds.start, "seed"),
+        count(grid.planned(), "session"),
     ));
     Ok(Exit::Done)
+}
+
+fn count(n: u64, what: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{s}")
 }
 
 /// Where a sealed answer stands word for word in what the agent sees.

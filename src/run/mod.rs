@@ -119,6 +119,8 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
         hooks,
     } = setup;
     let schedule = plan.schedule(concurrency, &done);
+    let (planned, done) = (plan.grid.planned(), done.len());
+    tracing::info!(planned, done, concurrency, "run begins");
     let counting = Counting::new(
         plan.grid.clone(),
         store.clone(),
@@ -178,6 +180,7 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
         return Err(error);
     }
     closing?;
+    tracing::info!(wind_down = ?last.wind_down, "run over");
     Ok(Ended {
         wind_down: last.wind_down,
         credits_out: last.credits_out,

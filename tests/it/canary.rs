@@ -193,10 +193,16 @@ fn a_run_leaves_and_says_nothing_sealed() {
         .find(|line| line["state"] == "errored")
         .unwrap();
     assert_eq!(panicked["error"], "check 0 panicked");
-    assert!(
-        folder.read("run.log").contains("caught a panic"),
-        "the log holds nothing"
-    );
+    let log = folder.read("run.log");
+    for said in [
+        "run begins",
+        "session begins",
+        "step",
+        "session settled",
+        "caught a panic",
+    ] {
+        assert!(log.contains(said), "the log does not say `{said}`:\n{log}");
+    }
 
     for args in [
         &["report", "run"][..],
@@ -278,7 +284,7 @@ fn check_names_the_place_of_a_leak_and_not_the_answer() {
     warning: cases.jsonl: case told: task holds the answer of check `answer_equals`
     warning: cases.jsonl: case told: box/notes/key.txt holds the answer of check `answer_equals`
     warning: cases.jsonl: case counted: task holds the answer of check `answer_number`
-    ok: 2 cases × 1 variants × 1 seeds = 2 sessions
+    ok: 2 cases × 1 variant × 1 seed = 2 sessions
     "#);
 }
 

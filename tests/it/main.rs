@@ -2,7 +2,9 @@
 
 mod bad_input;
 mod canary;
+mod commands;
 mod determinism;
+mod golden;
 mod golden_replies;
 mod golden_table;
 mod gsm8k;

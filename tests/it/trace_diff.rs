@@ -264,7 +264,7 @@ fn the_command_says_where() {
     "#);
     let said = folder.farm(["trace", "diff", "run", "run", "--session", "scripted/all/1"]);
     insta::assert_snapshot!(said.exits(2).stderr, @r#"
-    error: there is no session to compare
-    hint: `farm trace export RUN` writes the traces of a run
+    error: neither has the session scripted/all/1
+    hint: a session is VARIANT/CASE/SEED
     "#);
 }
