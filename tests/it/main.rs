@@ -1,5 +1,12 @@
 //! All integration tests, in one binary.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on panics, and one that is skipped says so"
+)]
+
 mod bad_input;
 mod canary;
 mod commands;
