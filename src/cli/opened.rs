@@ -58,13 +58,14 @@ impl Opened {
     /// What its traces are written with.
     pub fn with_export<T>(&self, then: impl FnOnce(&Export<'_>) -> Result<T>) -> Result<T> {
         let head = |variant: usize, case: usize| self.head(variant, case);
-        then(&Export {
+        let export = Export {
             reader: &self.reader,
             grid: &self.grid,
             run: &self.manifest.run,
             run_seed: self.manifest.run_seed,
             head: &head,
-        })
+        };
+        self.reader.at_once(|| then(&export))
     }
 
     /// The number of a session, by name.
@@ -114,7 +115,8 @@ impl Opened {
             clusters: &clusters,
             measure,
         };
-        aggregate::summarise(&self.reader, &self.grid, &options)
+        self.reader
+            .at_once(|| aggregate::summarise(&self.reader, &self.grid, &options))
     }
 
     fn head(&self, variant: usize, case: usize) -> Head {

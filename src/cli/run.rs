@@ -20,7 +20,7 @@ use super::{
 use crate::{
     aggregate::Metric,
     domain::{Clock, Ledger, SessionRecord, Summary, Tally},
-    error::{Context, Result},
+    error::{Context, Error, Result},
     report::{self, Progress},
     run::{self, Ended, Hooks, Setup, Shutdown, WindDown},
     stats::Level,
@@ -169,6 +169,10 @@ fn perform(
     let store = Store::create(&folder.database(), &ready.plan.grid, options)?;
     let tally = Arc::new(Mutex::new(Tally::of(&ready.plan.grid)));
     let shutdown = Shutdown::default();
+    let has_metrics = ready
+        .sealed
+        .as_ref()
+        .is_some_and(|s| !s.metric_names().is_empty());
     let setup = Setup {
         store: store.handle(),
         database: folder.database(),
@@ -199,17 +203,22 @@ fn perform(
     // When the store is lost, that is why the run broke off, and its error says what to do.
     joined?;
     let ended = ended?;
-    let opened = Opened::at(folder.clone())?;
-    opened.with_export(|export| {
-        export.traces(&folder.traces())?;
-        export.scores(&folder.scores())
-    })?;
     let ask = |records: Vec<SessionRecord>| -> Result<Vec<Metric>> {
         let measured = runtime.block_on(ended.measure(records))?;
         Ok(measured.into_iter().map(|m| (m.metric, m.values)).collect())
     };
-    let measure: Measure<'_> = &ask;
-    let summary = opened.compute(Some(measure))?;
+    let measure: Option<Measure<'_>> = if has_metrics { Some(&ask) } else { None };
+    let summary = std::thread::scope(|scope| {
+        let traces =
+            scope.spawn(|| Opened::at(folder.clone())?.with_export(|e| e.traces(&folder.traces())));
+        let opened = Opened::at(folder.clone())?;
+        opened.with_export(|export| export.scores(&folder.scores()))?;
+        let summary = opened.compute(measure)?;
+        traces
+            .join()
+            .map_err(|_| Error::internal("the export of traces broke off"))??;
+        Ok::<_, Error>(summary)
+    })?;
     let wind_down = ended.wind_down;
     runtime.block_on(ended.close())?;
     store::atomic::write(&folder.summary(), report::json(&summary)?.as_bytes())?;
