@@ -9,6 +9,7 @@ use crate::{
     config::ModelKind,
     domain::Case,
     error::{Error, Problem, Result},
+    report::text::plural,
     score::SealedSuite,
 };
 
@@ -30,17 +31,12 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     let grid = &ready.plan.grid;
     say(&format!(
         "ok: {} × {} × {} = {}",
-        count(grid.cases.len() as u64, "case"),
-        count(grid.variants.len() as u64, "variant"),
-        count(grid.seeds.end - grid.seeds.start, "seed"),
-        count(grid.planned(), "session"),
+        plural(grid.cases.len() as u64, "case"),
+        plural(grid.variants.len() as u64, "variant"),
+        plural(grid.seeds.end - grid.seeds.start, "seed"),
+        plural(grid.planned(), "session"),
     ));
     Ok(Exit::Done)
-}
-
-fn count(n: u64, what: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{s}")
 }
 
 /// Where a sealed answer stands word for word in what the agent sees.

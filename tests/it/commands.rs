@@ -286,7 +286,7 @@ fn demo_shows_one_session() {
 
     completed  3 steps · mean score 0.938 · tokens unknown · $0.000
     "#);
-    insta::assert_snapshot!(without_id(&folder, &said.stderr), @r#"
+    insta::assert_snapshot!(without_id(&folder, said.stderr.trim_start()), @r#"
     this trace is results/runs/RUN/traces/scripted/file-001.jsonl
     see all of the run with `farm report results/runs/RUN`
     "#);
