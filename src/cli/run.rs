@@ -201,7 +201,13 @@ fn perform(
     });
     let joined = runtime.block_on(store.join());
     // When the store is lost, that is why the run broke off, and its error says what to do.
-    joined?;
+    let stats = joined?;
+    tracing::info!(
+        commits = stats.commits,
+        rows = stats.rows,
+        fenced = stats.fenced,
+        "store closed"
+    );
     let ended = ended?;
     let ask = |records: Vec<SessionRecord>| -> Result<Vec<Metric>> {
         let measured = runtime.block_on(ended.measure(records))?;

@@ -1,24 +1,56 @@
-use schemars::{Schema, schema_for};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
+use serde_json::Value;
 
 use super::{
     args::SchemaArgs,
     exit::{Exit, print},
 };
 use crate::{
+    config,
     domain::{Case, Script, Summary, trace::Record},
     error::{Context, Error, Result, nearest},
-    store::{Manifest, Timing},
+    score,
+    store::{Manifest, ScoreLine, Timing},
 };
 
+/// A format: its name, and what makes its schema.
+type Format = (&'static str, fn() -> Schema);
+
 /// The formats that have a schema, by name.
-const FORMATS: [(&str, fn() -> Schema); 6] = [
-    ("case", || schema_for!(Case)),
-    ("manifest", || schema_for!(Manifest)),
-    ("script", || schema_for!(Script)),
-    ("summary", || schema_for!(Summary)),
-    ("timing", || schema_for!(Timing)),
-    ("trace", || schema_for!(Record)),
+const FORMATS: [Format; 9] = [
+    ("case", read::<Case>),
+    ("config", config::schema),
+    ("manifest", written::<Manifest>),
+    ("scores", written::<ScoreLine<'_>>),
+    ("script", read::<Script>),
+    ("sealed", score::schema),
+    ("summary", written::<Summary>),
+    ("timing", written::<Timing>),
+    ("trace", written::<Record>),
 ];
+
+/// What people write: fields that farm reads, and no others.
+fn read<T: JsonSchema>() -> Schema {
+    schema_of::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// What farm writes: fields that are always there, and room for those of a newer farm.
+fn written<T: JsonSchema>() -> Schema {
+    schema_of::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Schema {
+    let unwrap = RecursiveTransform(unwrap_description);
+    let settings = settings.with_transform(unwrap);
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// Descriptions are comments of the code, with its line breaks.
+fn unwrap_description(schema: &mut Schema) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        *text = text.replace('\n', " ");
+    }
+}
 
 /// `farm schema NAME`.
 pub(super) fn schema(args: &SchemaArgs) -> Result<Exit> {

@@ -23,6 +23,8 @@ pub struct Key {
     pub class: Class,
     /// Its default, as TOML; none: not set.
     pub default: Option<&'static str>,
+    /// Whether its table must have it.
+    pub is_required: bool,
     /// The option of the command line that sets it.
     pub flag: Option<&'static str>,
     /// One line.
@@ -38,6 +40,7 @@ const fn key(path: &'static str, kind: Kind, class: Class, doc: &'static str) ->
         kind,
         class,
         default: None,
+        is_required: false,
         flag: None,
         doc,
     }
@@ -46,6 +49,11 @@ const fn key(path: &'static str, kind: Kind, class: Class, doc: &'static str) ->
 impl Key {
     const fn default(mut self, toml: &'static str) -> Self {
         self.default = Some(toml);
+        self
+    }
+
+    const fn required(mut self) -> Self {
+        self.is_required = true;
         self
     }
 
@@ -107,14 +115,14 @@ pub const KEYS: &[Key] = &[
     key("tools.file_read.max_bytes", Count { min: 1, max: ANY }, Meaning, "the longest file that is read").default("65536"),
     key("tools.web_fetch.pages", Path, Meaning, "folder of the pages that can be fetched"),
 
-    key("models.*.kind", Choice(&["scripted"]), Meaning, "what answers"),
+    key("models.*.kind", Choice(&["scripted"]), Meaning, "what answers").required(),
     key("models.*.scripts", Path, Meaning, "file of scripts; not set: those of the cases"),
     key("models.*.latency_ms", Count { min: 0, max: U32 }, Operation, "how long a scripted reply takes").default("0"),
     key("models.*.tool_mode", Choice(&["native", "json"]), Meaning, "provider tool calls, or one JSON object").default("\"native\""),
     key("models.*.text_calls", Switch, Meaning, "whether calls written into the text count").default("false"),
     key("models.*.parameters", Json, Meaning, "sent with each request, such as temperature").default("{}"),
 
-    key("variants.*.model", Text, Meaning, "a name of [models]"),
+    key("variants.*.model", Text, Meaning, "a name of [models]").required(),
     key("variants.*.prompt", Path, Meaning, "in place of session.prompt"),
     key("variants.*.tools", Names, Meaning, "in place of session.tools"),
     key("variants.*.limits.max_steps", STEPS, Meaning, "in place of session.max_steps"),

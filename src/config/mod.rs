@@ -1,9 +1,9 @@
 //! What a run is to do: defaults < config file < `FARM_*` < command line, resolved and checked.
 //!
-//! [`KEYS`] names every key once. [`resolve`] lays the layers over one another and gives a
-//! [`Resolved`], in which each value knows where it came from. [`load_cases`], [`load_scripts`]
-//! and [`select()`] read the other files that people write. Nothing here reads the environment:
-//! the caller hands it in.
+//! [`KEYS`] names every key once, and [`schema()`] is its JSON Schema. [`resolve`] lays the layers
+//! over one another and gives a [`Resolved`], in which each value knows where it came from.
+//! [`load_cases`], [`load_scripts`] and [`select()`] read the other files that people write.
+//! Nothing here reads the environment: the caller hands it in.
 
 mod cases;
 mod digest;
@@ -13,6 +13,7 @@ mod keys;
 mod kinds;
 mod layers;
 mod resolved;
+mod schema;
 mod scripts;
 mod seeds;
 mod select;
@@ -30,6 +31,7 @@ pub use files::{FilesError, files_digest, list as list_files};
 pub use keys::{Class, KEYS, Key};
 pub use kinds::Kind;
 pub use resolved::{Pages, Resolved, Run, Session, Suite, Tools};
+pub use schema::schema;
 pub use scripts::load_scripts;
 pub use seeds::{SeedError, SeedRange};
 pub use select::{Selection, select};

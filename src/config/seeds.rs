@@ -1,7 +1,7 @@
 use std::{fmt, ops::Range, str::FromStr};
 
 /// The most seeds of a run; a guard against a slip of the finger.
-const MAX_SEED: u64 = 1_000_000_000;
+pub(super) const MAX_SEED: u64 = 1_000_000_000;
 
 /// The seeds of a run, half open: `12` is 0 to 11, `3..5` is 3 and 4. Never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

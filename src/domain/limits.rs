@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 /// What one session may spend. A limit that is absent does not bind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct Limits {
     /// Steps: tool calls and answers, blocked and failed ones too.
     pub max_steps: u32,

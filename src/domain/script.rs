@@ -1,6 +1,6 @@
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::CaseId;
 
@@ -14,12 +14,14 @@ pub struct Script {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The replies in order; the last one repeats for ever.
+    #[schemars(length(min = 1))]
     pub script: Vec<Entry>,
 }
 
 /// One reply of a script: exactly one of `tool_call`, `tool_calls`, `answer`, `raw` and `any_of`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = exactly_one)]
 pub struct Entry {
     /// What the model thinks; `{{observation}}` is the last observation, as in every text here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,6 +31,7 @@ pub struct Entry {
     pub tool_call: Option<ScriptedCall>,
     /// Several calls in one turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
     pub tool_calls: Option<Vec<ScriptedCall>>,
     /// The final answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,10 +41,24 @@ pub struct Entry {
     pub raw: Option<Map<String, Value>>,
     /// Entries of which one is drawn by weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
     pub any_of: Option<Vec<Entry>>,
     /// Weight inside an `any_of`, a positive integer; 1 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub weight: Option<u64>,
+}
+
+/// Says in an entry's schema what [`Entry::validate`] says of its fields; null is absent.
+fn exactly_one(schema: &mut Schema) {
+    let kinds = ["tool_call", "tool_calls", "answer", "raw", "any_of"].map(|kind| {
+        let mut fields = json!({kind: {"not": {"type": "null"}}});
+        if matches!(kind, "raw" | "any_of") {
+            fields["thought"] = json!({"type": "null"});
+        }
+        json!({"properties": fields, "required": [kind]})
+    });
+    schema.insert("oneOf".to_owned(), kinds.into());
 }
 
 /// A call in a script.

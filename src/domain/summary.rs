@@ -11,7 +11,8 @@ pub const SUMMARY_SCHEMA: &str = "farm.summary/1";
 /// What came of a run: `summary.json`. It holds nothing that differs between two equal runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// Always [`SUMMARY_SCHEMA`].
+    /// The version of the format.
+    #[schemars(extend("const" = SUMMARY_SCHEMA))]
     pub schema: String,
     /// Whether anything is still to be run or scored.
     pub status: SummaryStatus,

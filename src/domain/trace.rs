@@ -30,7 +30,8 @@ pub const FREE_FIELDS: [&str; 9] = [
 /// The first line of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStart {
-    /// Always [`SCHEMA`].
+    /// The version of the format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// The run's id.
     pub run: String,
@@ -120,15 +121,15 @@ pub struct SessionUsage {
     pub tokens_out: Option<u64>,
 }
 
-/// A line of a trace, read back.
+/// A line of a trace.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Record {
-    /// `run_start`.
+    /// It begins.
     RunStart(RunStart),
-    /// `step`.
-    Step(StepLine),
-    /// `run_end`.
+    /// The model called a tool, or answered.
+    Step(Box<StepLine>),
+    /// It ended.
     RunEnd(RunEnd),
 }
 
@@ -139,22 +140,22 @@ pub struct StepLine {
     #[serde(flatten)]
     pub step: Step,
     /// The reply as received, on the first step of a turn.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Value>,
     /// Digest of the request.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_sha256: Option<String>,
     /// What was mended.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<String>,
     /// Why the model stopped.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
     /// Whether it refused.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
     /// What it took.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Unix seconds.
     pub ts: f64,

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a provider says a reply took. `None` is unknown, never 0.
+/// What a provider says a reply took. Null is unknown, never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Tokens of the request.

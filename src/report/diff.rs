@@ -142,6 +142,8 @@ fn short(value: Option<&Value>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use serde_json::json;
 
     use super::*;
@@ -152,7 +154,7 @@ mod tests {
         let mut b = a.clone();
         b["ts"] = json!(2.0);
         b["reply"]["id"] = json!("y");
-        assert_eq!(compare(&[a.clone()], &[b.clone()]), []);
+        assert_eq!(compare(from_ref(&a), from_ref(&b)), []);
         b["reply"]["n"] = json!(2);
         b["judgments"][0]["ts"] = json!(2);
         let places: Vec<String> = compare(&[a], &[b])

@@ -11,7 +11,7 @@ use super::{
 use crate::{domain::CaseId, error::nearest};
 
 /// How far an answer may be off when the check does not say, absolute.
-const TOLERANCE: f64 = 1e-9;
+pub(super) const TOLERANCE: f64 = 1e-9;
 
 /// One line.
 #[derive(Deserialize)]
@@ -90,7 +90,7 @@ fn named(checks: Vec<NamedExpect>) -> Vec<Check> {
 /// The kinds of checks.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
-enum CheckKind {
+pub(super) enum CheckKind {
     AnswerEquals,
     AnswerContains,
     AnswerRegex,
@@ -106,7 +106,7 @@ enum CheckKind {
 }
 
 impl CheckKind {
-    const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::AnswerEquals,
         Self::AnswerContains,
         Self::AnswerRegex,
@@ -121,7 +121,7 @@ impl CheckKind {
         Self::CostUsd,
     ];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::AnswerEquals => "answer_equals",
             Self::AnswerContains => "answer_contains",
@@ -150,15 +150,15 @@ impl TryFrom<String> for CheckKind {
 /// The kinds of metrics.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
-enum MetricKind {
+pub(super) enum MetricKind {
     StepsOverOptimal,
     NumberError,
 }
 
 impl MetricKind {
-    const ALL: [Self; 2] = [Self::StepsOverOptimal, Self::NumberError];
+    pub(super) const ALL: [Self; 2] = [Self::StepsOverOptimal, Self::NumberError];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::StepsOverOptimal => "steps_over_optimal",
             Self::NumberError => "number_error",

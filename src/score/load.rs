@@ -22,7 +22,7 @@ use crate::{
 ///
 /// # Errors
 /// All that is wrong, in the order of the file: lines that are no sealed half, ids twice, lines
-/// without a case; then cases without a line. Problems quote ids, and no other value.
+/// without a case; then cases without a line. Problems name fields and quote ids, and no value.
 pub fn load(path: &Path, cases: &[CaseId]) -> Result<SealedSuite, Vec<Problem>> {
     let lines = jsonl::read::<Box<RawValue>>(path, Secrecy::Sealed);
     let mut loading = Loading::new(path, cases, lines.problems);
@@ -78,8 +78,7 @@ impl<'a> Loading<'a> {
             Ok(line) => line,
             Err(fault) => {
                 self.is_partial = true;
-                let message = without_quote(&fault.message);
-                let mut problem = Problem::at(self.path, number, fault.column, message);
+                let mut problem = Problem::at(self.path, number, fault.column, fault.message);
                 problem.hint = fault.hint;
                 self.problems.push(problem);
                 return;
@@ -160,17 +159,5 @@ impl<'a> Loading<'a> {
             metric_names: self.metrics.into_iter().map(|(name, ..)| name).collect(),
             digest,
         })
-    }
-}
-
-/// Drops the name of an unknown field: it may be a value whose field was forgotten. Its place
-/// and the known fields remain.
-fn without_quote(message: &str) -> String {
-    let quote = (message.find(" field `"), message.rfind("`, expected "));
-    match quote {
-        (Some(from), Some(to)) if message[..from].ends_with("unknown") => {
-            format!("{} field{}", &message[..from], &message[to + 1..])
-        }
-        _ => message.to_owned(),
     }
 }

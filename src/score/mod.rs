@@ -1,9 +1,10 @@
 //! Scoring, in a place that no agent reaches: the sealed halves, their checks and metrics.
 //!
-//! [`load`] reads the sealed file and joins it to the cases; [`Scorer`] is the actor that owns
-//! what came of it and answers verdicts. What is sealed has private types without `Debug` and
-//! `Serialize`, and what this module says about them, in problems, errors and panics, is made of
-//! places, names and fixed words: never of a value out of the file.
+//! [`load`] reads the sealed file and joins it to the cases, and [`schema()`] tells its form;
+//! [`Scorer`] is the actor that owns what came of it and answers verdicts. What is sealed has
+//! private types without `Debug` and `Serialize`, and what this module says about them, in
+//! problems, errors and panics, is made of places, names and fixed words: never of a value out of
+//! the file.
 
 mod checks;
 mod leaks;
@@ -12,6 +13,7 @@ mod load;
 mod metrics;
 mod numbers;
 mod scalar;
+mod schema;
 mod scorer;
 mod sealed;
 #[cfg(test)]
@@ -19,5 +21,6 @@ mod tests;
 
 pub use load::load;
 pub use metrics::Measured;
+pub use schema::schema;
 pub use scorer::{Event, Message, Scorer, ScorerOptions, Sink};
 pub use sealed::SealedSuite;

@@ -145,21 +145,25 @@ impl TryFrom<Box<RawValue>> for Args {
 #[serde(try_from = "String")]
 pub(super) struct ScoredStatus(pub(super) Status);
 
+impl ScoredStatus {
+    pub(super) const ALL: [Status; 3] = [
+        Status::Completed,
+        Status::BudgetExhausted,
+        Status::FallbackStop,
+    ];
+}
+
 impl TryFrom<String> for ScoredStatus {
     type Error = &'static str;
 
     fn try_from(name: String) -> Result<Self, Self::Error> {
-        [
-            Status::Completed,
-            Status::BudgetExhausted,
-            Status::FallbackStop,
-        ]
-        .into_iter()
-        .find(|status| status.as_str() == name)
-        .map(Self)
-        .ok_or(
-            "must be `completed`, `budget_exhausted` or `fallback_stop`: \
-             sessions that end otherwise are not scored",
-        )
+        Self::ALL
+            .into_iter()
+            .find(|status| status.as_str() == name)
+            .map(Self)
+            .ok_or(
+                "must be `completed`, `budget_exhausted` or `fallback_stop`: \
+                 sessions that end otherwise are not scored",
+            )
     }
 }

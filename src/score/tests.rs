@@ -12,6 +12,7 @@ use crate::{
 };
 
 mod files;
+mod schema;
 mod scoring;
 mod secrecy;
 

@@ -43,8 +43,10 @@ pub fn replay(machine: &mut Machine, turns: impl IntoIterator<Item = StoredTurn>
                 work_s,
             });
         }
-        next.retain(|e| {
-            !matches!(e, Effect::KeepTurn) && !(has_acted && matches!(e, Effect::KeepSteps(_)))
+        next.retain(|e| match e {
+            Effect::KeepTurn => false,
+            Effect::KeepSteps(_) => !has_acted,
+            _ => true,
         });
     }
     next

@@ -35,6 +35,10 @@ pub struct Spec {
 
 /// Something that happened to a session.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most events are replies, and none is kept"
+)]
 pub enum Event {
     /// It begins.
     Begin,

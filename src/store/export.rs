@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -57,13 +58,20 @@ enum Line<'a> {
     RunEnd(&'a trace::RunEnd),
 }
 
-#[derive(Serialize)]
-struct ScoreLine<'a> {
-    key: String,
-    state: SessionState,
-    passed: Option<bool>,
-    checks: &'a [CheckResult],
-    error: Option<&'a str>,
+/// A line of `scores.jsonl`: how one planned session stands.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Score")]
+pub struct ScoreLine<'a> {
+    /// The session: `variant/case/seed`.
+    pub key: String,
+    /// Its state in the ledger.
+    pub state: SessionState,
+    /// Whether all checks hold; null when that is not known.
+    pub passed: Option<bool>,
+    /// Its checks by name, in the order of the sealed half; none when it has no verdict.
+    pub checks: &'a [CheckResult],
+    /// Why its scoring failed.
+    pub error: Option<&'a str>,
 }
 
 impl Export<'_> {

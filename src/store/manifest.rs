@@ -30,7 +30,8 @@ pub fn rfc3339(moment: Timestamp) -> String {
 /// What a run is made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
-    /// Always [`SCHEMA`].
+    /// The version of the format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// The run's id.
     pub run: String,
@@ -81,8 +82,22 @@ pub struct Shape {
     pub variants: Vec<VariantName>,
     /// How many.
     pub cases: u64,
-    /// Half open.
+    /// Their indices.
+    #[schemars(with = "Seeds")]
     pub seeds: Range<u64>,
+}
+
+/// How a range of seeds is written.
+#[derive(JsonSchema)]
+#[expect(
+    dead_code,
+    reason = "stands for `Range` in the schema, and nowhere else"
+)]
+struct Seeds {
+    /// The first.
+    start: u64,
+    /// One past the last.
+    end: u64,
 }
 
 /// One way of running cases.
@@ -163,7 +178,8 @@ pub struct Change {
 /// Where and how long a run was at work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
-    /// Always [`TIMING_SCHEMA`].
+    /// The version of the format.
+    #[schemars(extend("const" = TIMING_SCHEMA))]
     pub schema: String,
     /// The run's id.
     pub run: String,

@@ -16,7 +16,7 @@ mod schema;
 mod write;
 mod writer;
 
-pub use export::{Export, Head};
+pub use export::{Export, Head, ScoreLine};
 pub use folder::{Place, RunFolder};
 pub use lock::{Held, Holder};
 pub use manifest::{Manifest, Timing};

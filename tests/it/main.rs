@@ -16,6 +16,7 @@ mod golden_replies;
 mod golden_table;
 mod gsm8k;
 mod law;
+mod schemas;
 mod signals;
 mod suite;
 mod support;

@@ -49,7 +49,7 @@ fn a_wrong_check_is_named_by_place_and_field() {
         ),
         (
             r#"{"kind":"answer_equals","txt":"x"}"#,
-            "F:1:80: checks[1]: unknown field, expected one of `kind`, `name`, ",
+            "F:1:80: checks[1]: unknown field `txt`, expected one of `kind`, `name`, ",
         ),
         (
             r#"{"kind":"answer_equals","txt":"x"}"#,
@@ -198,7 +198,8 @@ fn a_wrong_line_is_named() {
     let table = [
         (r#"{"id":"a"}"#.to_owned(), "F:1:10: missing field `checks`"),
         (r#"{"id":"a","checks":[]}"#.to_owned(), "F:1: checks: a case needs at least one"),
-        (format!(r#"{{"id":"a",{ok},"metric":[]}}"#), "did you mean `metrics`?"),
+        (format!(r#"{{"id":"a",{ok},"metric":[]}}"#), "unknown field `metric`, expected one of `id`, `checks`, `metrics`, `canary`; did you mean `metrics`?"),
+        (format!(r#"{{"id":"a",{ok},"metrics":[{{"kind":"number_error","equal":1}}]}}"#), "metrics[0]: unknown field `equal`, expected one of `kind`, `name`, `optimal`, `equals`; did you mean `equals`?"),
         (format!(r#"{{"id":"a",{ok}"#), "EOF while parsing an object; the last line is cut off"),
         (format!(r#"{{"id":"a",{ok},"metrics":[{{"kind":"steps_over"}}]}}"#), "metrics[0].kind: no such kind of metric; did you mean `steps_over_optimal`?"),
         (format!(r#"{{"id":"a",{ok},"metrics":[{{"kind":"steps_over_optimal"}}]}}"#), "metrics[0]: steps_over_optimal takes `optimal` alone"),

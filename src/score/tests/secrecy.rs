@@ -82,7 +82,7 @@ fn broken(line: &str) -> Vec<String> {
             all.push(line.replace(&format!(":{field}"), &format!(":{value}")));
         }
     }
-    // A value where a field should be, and fields that do not exist.
+    // Fields that do not exist, beside every value. Their names are words of the format, and said.
     for name in [
         "text",
         "pattern",
@@ -98,10 +98,10 @@ fn broken(line: &str) -> Vec<String> {
     ] {
         let name = format!(r#""{name}":"#);
         all.push(line.replace(&name, ""));
-        all.push(line.replace(&name, r#""MARK":"#));
-        all.push(line.replace(&name, r#""MARK`, expected `x`":"#));
+        all.push(line.replace(&name, r#""field":"#));
+        all.push(line.replace(&name, r#""field`, expected `x`":"#));
         all.push(line.replace(&name, r#""unknown field `x":"#));
-        all.push(line.replace(&name, &format!(r#""MARK":1,{name}"#)));
+        all.push(line.replace(&name, &format!(r#""field":1,{name}"#)));
         all.push(line.replace(&name, &format!("{name}null,{name}")));
     }
     for kind in [

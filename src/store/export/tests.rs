@@ -23,7 +23,7 @@ fn judgment(verifier: &'static str, phase: Phase, score: f64, reason: &str) -> J
 
 fn turn(reply: &str, finish: &str) -> trace::Turn {
     trace::Turn {
-        reply: RawValue::from_string(reply.to_owned()).unwrap(),
+        reply: RawValue::from_string(reply.to_owned()).unwrap().into(),
         request_sha256: "ab12".to_owned(),
         repairs: vec![],
         finish: Some(finish.to_owned()),

@@ -1,0 +1,164 @@
+//! The config's JSON Schema, out of [`KEYS`].
+
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::{
+    keys::{KEYS, Key},
+    kinds::{self, Kind},
+    seeds,
+};
+use crate::domain::VariantName;
+
+/// What each table is about; `*` stands for any one name.
+const TABLES: &[(&str, &str)] = &[
+    (
+        "",
+        "What a run is to do: a config file, as the JSON that its TOML amounts to.",
+    ),
+    ("suite", "how results are read"),
+    ("run", "how large a run is and what it may take"),
+    ("session", "what every variant is given"),
+    ("tools", "settings of tools"),
+    ("tools.file_read", "the tool that reads files"),
+    ("tools.web_fetch", "the tool that fetches pages"),
+    ("models", "models by name"),
+    ("models.*", "one model"),
+    (
+        "variants",
+        "ways of running cases, by name; without any, each model is a variant",
+    ),
+    ("variants.*", "one way of running cases"),
+    ("variants.*.limits", "what one session may spend"),
+];
+
+/// The JSON Schema of a config file, as the JSON that its TOML amounts to. It knows the form of
+/// values; whether the files, models and tools that they name exist is seen when they are read.
+#[must_use]
+pub fn schema() -> Schema {
+    let mut schema = Map::new();
+    schema.insert(
+        "$schema".to_owned(),
+        "https://json-schema.org/draft/2020-12/schema".into(),
+    );
+    schema.insert("title".to_owned(), "Config".into());
+    schema.append(&mut table(&[]));
+    schema.into()
+}
+
+/// The table at `path`, with all that is below it.
+fn table(path: &[&str]) -> Map<String, Value> {
+    let mut entries = Map::new();
+    let mut required = Vec::new();
+    for key in KEYS {
+        let parts: Vec<&str> = key.parts().collect();
+        let Some([name, below @ ..]) = parts.strip_prefix(path) else {
+            continue;
+        };
+        if below.is_empty() {
+            entries.insert((*name).to_owned(), value(key));
+            required.extend(key.is_required.then_some(*name));
+        } else if !entries.contains_key(*name) {
+            let inner = table(&[path, &[name]].concat());
+            entries.insert((*name).to_owned(), Value::Object(inner));
+        }
+    }
+    let mut schema = Map::new();
+    let full = path.join(".");
+    if let Some((_, about)) = TABLES.iter().find(|(table, _)| *table == full) {
+        schema.insert("description".to_owned(), (*about).into());
+    }
+    schema.insert("type".to_owned(), "object".into());
+    if let Some(any) = entries.remove("*") {
+        let name = SchemaGenerator::default().subschema_for::<VariantName>();
+        schema.insert("propertyNames".to_owned(), name.to_value());
+        schema.insert("additionalProperties".to_owned(), any);
+        return schema;
+    }
+    schema.insert("properties".to_owned(), Value::Object(entries));
+    schema.insert("additionalProperties".to_owned(), false.into());
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema
+}
+
+fn value(key: &Key) -> Value {
+    let mut schema = Map::new();
+    schema.insert("description".to_owned(), key.doc.into());
+    if let Value::Object(mut takes) = takes(key.kind) {
+        schema.append(&mut takes);
+    }
+    let default = key.default.and_then(|toml| toml.parse().ok());
+    if let Some(default) = default.and_then(|toml| kinds::json(&toml).ok()) {
+        schema.insert("default".to_owned(), default);
+    }
+    Value::Object(schema)
+}
+
+/// What [`Kind::check`] accepts.
+fn takes(kind: Kind) -> Value {
+    match kind {
+        Kind::Switch => json!({"type": "boolean"}),
+        Kind::Count { min, max: i64::MAX } => json!({"type": "integer", "minimum": min}),
+        Kind::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Kind::Amount => json!({"type": "number", "exclusiveMinimum": 0}),
+        Kind::Share => json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+        Kind::Choice(words) => json!({"type": "string", "enum": words}),
+        Kind::Text | Kind::Path => json!({"type": "string", "minLength": 1}),
+        Kind::Names => json!({"type": "array", "items": {"type": "string"}, "uniqueItems": true}),
+        Kind::Seeds => json!({
+            "type": ["integer", "string"],
+            "minimum": 1,
+            "maximum": seeds::MAX_SEED,
+            "pattern": r"^\s*(0*[1-9][0-9]*|[0-9]+\s*\.\.\s*0*[1-9][0-9]*)\s*$",
+        }),
+        Kind::Json => json!({"type": "object"}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every table with its path.
+    fn tables(path: &str, schema: &Value, found: &mut Vec<(String, Value)>) {
+        found.push((path.to_owned(), schema.clone()));
+        let below = |name: &str| match path {
+            "" => name.to_owned(),
+            path => format!("{path}.{name}"),
+        };
+        let any = &schema["additionalProperties"];
+        if any["type"] == "object" {
+            tables(&below("*"), any, found);
+        }
+        for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+            if inner["properties"].is_object() || inner["additionalProperties"].is_object() {
+                tables(&below(name), inner, found);
+            }
+        }
+    }
+
+    #[test]
+    fn every_table_and_every_key_is_there_and_explained() {
+        let mut found = Vec::new();
+        tables("", schema().as_value(), &mut found);
+        let mut paths: Vec<&str> = found.iter().map(|(path, _)| path.as_str()).collect();
+        let mut known: Vec<&str> = TABLES.iter().map(|(path, _)| *path).collect();
+        paths.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(paths, known);
+        for key in KEYS {
+            let (table, name) = key.path.rsplit_once('.').unwrap();
+            let (_, schema) = found.iter().find(|(path, _)| path == table).unwrap();
+            let property = &schema["properties"][name];
+            assert_eq!(property["description"], key.doc, "{}", key.path);
+            assert_eq!(
+                property.get("default").is_some(),
+                key.default.is_some(),
+                "{}",
+                key.path
+            );
+        }
+    }
+}
