@@ -167,7 +167,7 @@ fn sealed_halves_that_are_wrong() {
       sealed.jsonl:1:46: checks[0].kind: no such kind of check; did you mean `answer_equals`?
       sealed.jsonl:2: there is no case `b`; add the case, or remove the line
       sealed.jsonl:2: checks: a case needs at least one
-      sealed.jsonl:3:11: unknown field, expected one of `id`, `checks`, `metrics`, `canary`; did you mean `checks`?
+      sealed.jsonl:3:11: unknown field `check`, expected one of `id`, `checks`, `metrics`, `canary`; did you mean `checks`?
       sealed.jsonl:4:56: checks[0]: answer_number needs `equals`
       sealed.jsonl:5:45: checks[0]: answer_number needs `equals`
       sealed.jsonl:6:57: checks[0].pattern: not a regular expression: a group is not closed
