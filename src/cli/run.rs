@@ -120,12 +120,9 @@ pub(super) fn execute(
     let place = out.map_or(Place::Under(Path::new(RUNS)), Place::At);
     let (folder, _lock, id) = RunFolder::create(place, began, &ready.digest, &host)?;
     let mut manifest = manifest::of(&ready, cases, &id, began);
-    manifest.write(&folder.manifest())?;
-    store::atomic::write(
-        &folder.config(),
-        ready.config.to_toml(folder.path()).as_bytes(),
-    )?;
-    store::atomic::write(&folder.cases(), &manifest::cases(&ready)?)?;
+    // The folder was absent or empty: half a beginning would only be in the way of the next try.
+    furnish(&folder, &manifest, &ready)
+        .inspect_err(|_| drop(std::fs::remove_dir_all(folder.path())))?;
     let unscored = ready.sealed.is_none();
     let ended = perform(ready, &folder, progress, hooks, abort_at);
     manifest.status = match &ended {
@@ -151,6 +148,14 @@ pub(super) fn execute(
         wind_down,
         unscored,
     })
+}
+
+/// Writes what a run folder holds before the first session begins.
+fn furnish(folder: &RunFolder, manifest: &Manifest, ready: &Ready) -> Result<()> {
+    manifest.write(&folder.manifest())?;
+    let config = ready.config.to_toml(folder.path());
+    store::atomic::write(&folder.config(), config.as_bytes())?;
+    store::atomic::write(&folder.cases(), &manifest::cases(ready)?)
 }
 
 /// The run itself, from the first session to `summary.json`.

@@ -122,7 +122,7 @@ fn twice_drops_it() {
 #[test]
 fn a_killed_run_can_be_read() {
     let folder = Folder::with_one_case();
-    let run = Running::begin(&folder, 50);
+    let run = Running::begin(&folder, 100);
     run.signal("KILL");
     assert_eq!(run.end(), None);
     let said = folder.farm(["report", "run", "--format", "json"]).exits(0);

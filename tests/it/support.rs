@@ -64,6 +64,14 @@ impl Folder {
         folder
     }
 
+    /// A folder as `farm init` leaves it, in which the suite has run once.
+    pub(crate) fn started() -> Self {
+        let folder = Self::new();
+        folder.farm(["init"]).exits(0);
+        folder.farm(["run", "eval/cases.jsonl", "--quiet"]).exits(0);
+        folder
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
