@@ -127,7 +127,7 @@ impl State {
         history: Vec<StoredTurn>,
         delay: Duration,
     ) -> Result<(), ActorProcessingErr> {
-        let job = self.hub.job(id, attempt, history, delay);
+        let job = self.hub.job(id, attempt, crashes.restarts, history, delay);
         let (actor, _) = Actor::spawn_linked(None, SessionActor, job, myself.get_cell()).await?;
         let cell = actor.get_cell();
         self.live.insert(
@@ -202,16 +202,23 @@ impl State {
             restarts: crashes.restarts + 1,
             last_at: Some(at),
         };
+        // It may have broken before it was on record; if not, this changes nothing.
+        let ts = self.hub.clock.now();
+        let mut writes = vec![Write::Begin {
+            session: id,
+            attempt,
+            ts,
+        }];
         match policy::after_crash(crashes, at, resumable, self.hub.plan.rng_seed(id)) {
             Decision::Continue(delay) => {
-                self.hub.keep(vec![Write::Restart { session: id }]).await?;
+                writes.push(Write::Restart { session: id });
+                self.hub.keep_restart(writes).await?;
                 self.begin(myself, id, attempt, again, history, delay).await
             }
             Decision::Anew(delay) => {
-                let lost = self.hub.lost_attempt(id, attempt, reason, &history);
-                self.hub
-                    .keep(vec![Write::Restart { session: id }, lost])
-                    .await?;
+                writes.push(Write::Restart { session: id });
+                writes.push(lost_attempt(id, attempt, reason, &history, ts));
+                self.hub.keep_restart(writes).await?;
                 let again = Crashes {
                     last_at: None,
                     ..again
@@ -221,14 +228,14 @@ impl State {
             }
             Decision::GiveUp => {
                 let outcome = Arc::new(Outcome::crashed(reason));
-                let end = Write::End {
+                writes.push(Write::End {
                     session: id,
                     attempt,
                     outcome: outcome.clone(),
                     work_s: 0.0,
-                    ts: self.hub.clock.now(),
-                };
-                self.hub.keep(vec![end]).await?;
+                    ts,
+                });
+                self.hub.store.commit(writes).await?;
                 self.hub
                     .aggregator
                     .cast(aggregate::Message::Ended(id, attempt, outcome))?;
@@ -239,5 +246,22 @@ impl State {
 
     fn leave(&self, id: SessionId, ending: Ending) -> Result<(), ActorProcessingErr> {
         Ok(self.run.cast(RunMessage::Ended(id, ending))?)
+    }
+}
+
+/// What is kept of an attempt that is given up.
+fn lost_attempt(
+    session: SessionId,
+    attempt: u32,
+    reason: &str,
+    turns: &[StoredTurn],
+    ts: f64,
+) -> Write {
+    Write::LostAttempt {
+        session,
+        attempt,
+        reason: reason.into(),
+        cost_usd: turns.iter().map(|turn| turn.cost_usd).sum(),
+        ts,
     }
 }

@@ -1,6 +1,6 @@
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::plan::Plan;
 use crate::{
     aggregate,
-    domain::{Clock, SessionId, SessionKey, Tally},
+    domain::{Action, Clock, SessionId, SessionKey, Tally},
     error::{Context, Result},
     model::Reply,
     score,
@@ -46,6 +46,7 @@ impl Hub {
         &self,
         id: SessionId,
         attempt: u32,
+        restarts: u32,
         history: Vec<StoredTurn>,
         delay: Duration,
     ) -> Job {
@@ -54,7 +55,7 @@ impl Hub {
         let files = self.plan.cases[cell.case]
             .files
             .clone()
-            .map(|from| (from, self.work.join(folder_name(&key))));
+            .map(|from| (from, self.work.join(folder_name(&key, restarts))));
         let panic_at = self
             .panic_at
             .as_ref()
@@ -83,26 +84,16 @@ impl Hub {
         scorer.into_iter().chain([self.aggregator.get_cell()])
     }
 
-    /// What is kept of an attempt that is given up.
-    pub(super) fn lost_attempt(
-        &self,
-        id: SessionId,
-        attempt: u32,
-        reason: &str,
-        turns: &[StoredTurn],
-    ) -> Write {
-        Write::LostAttempt {
-            session: id,
-            attempt,
-            reason: reason.into(),
-            cost_usd: turns.iter().map(|turn| turn.cost_usd).sum(),
-            ts: self.clock.now(),
-        }
+    /// Makes the writes of a restart durable, and counts it.
+    pub(super) async fn keep_restart(&self, writes: Vec<Write>) -> Result<(), StoreLost> {
+        self.store.commit(writes).await?;
+        self.tally().restarts += 1;
+        Ok(())
     }
 
-    /// Makes writes durable.
-    pub(super) async fn keep(&self, writes: Vec<Write>) -> Result<(), StoreLost> {
-        self.store.commit(writes).await
+    /// What progress shows.
+    pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The durable turns of an attempt, and whether all tools that it called may be replayed.
@@ -118,14 +109,6 @@ impl Hub {
         })
         .await
         .internal(|| "reading durable turns broke off".to_owned())??;
-        let spec = self.plan.spec(id);
-        let called = steps
-            .iter()
-            .filter(|s| !s.body.is_blocked())
-            .filter_map(|s| s.body.decision.tool_call.as_ref());
-        let resumable = called
-            .filter_map(|call| spec.tools.get(&call.tool))
-            .all(|entry| entry.spec().resumable);
         let variant = &self.plan.variants[self.plan.grid.cell(id).variant];
         let mut history = Vec::with_capacity(turns.len());
         for stored in turns {
@@ -146,13 +129,36 @@ impl Hub {
                 steps: of_turn.into_iter().map(|s| s.body).collect(),
             });
         }
+        let tools = &self.plan.spec(id).tools;
+        let resumable = history
+            .iter()
+            .flat_map(called)
+            .filter_map(|name| tools.get(name))
+            .all(|entry| entry.spec().resumable);
         Ok((history, resumable))
     }
 }
 
-/// The folder of a session: a digest, so that any two keys differ in any file system.
-fn folder_name(key: &SessionKey) -> String {
-    let digest = Sha256::digest(key.to_string().as_bytes());
+/// The tools that a turn has called. Of a turn without its steps nobody knows which of its calls
+/// ran.
+fn called(turn: &StoredTurn) -> Vec<&str> {
+    match &turn.reply.action {
+        Action::Calls(calls) if turn.steps.is_empty() => {
+            calls.iter().map(|call| call.tool.as_str()).collect()
+        }
+        _ => {
+            let ran = turn.steps.iter().filter(|step| !step.is_blocked());
+            ran.filter_map(|step| step.decision.tool_call.as_ref())
+                .map(|call| call.tool.as_str())
+                .collect()
+        }
+    }
+}
+
+/// The folder of a session: a digest, so that any two keys differ in any file system. Each restart
+/// has its own, for the one before may not have been removed yet.
+fn folder_name(key: &SessionKey, restarts: u32) -> String {
+    let digest = Sha256::digest(format!("{key}\n{restarts}"));
     digest
         .iter()
         .take(12)

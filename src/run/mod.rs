@@ -24,7 +24,7 @@ pub use supervisor::WindDown;
 use crate::{
     aggregate::{self, Aggregator, Counting},
     domain::{Clock, SessionId, SessionKey, SessionRecord, Tally},
-    error::{Context, Result},
+    error::{Context, Error, Result},
     score::{self, Measured, Scorer, ScorerOptions, SealedSuite},
     store::Handle,
 };
@@ -152,7 +152,7 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
     };
     let hub = Arc::new(Hub {
         plan,
-        store,
+        store: store.clone(),
         database,
         work: work.clone(),
         scorer: scorer.clone(),
@@ -167,25 +167,31 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
         .internal(not_started)?;
     // Set before the first session begins, so before the first event.
     let _ = events.run.set(run.clone());
-    run.cast(RunMessage::Begin).internal(not_started)?;
-    let signals = tokio::spawn(pass_on_shutdown(shutdown, run));
-    let ended = told.await;
+    let steering = tokio::spawn(steer(shutdown, run));
+    let last = told.await;
     // A supervisor that panicked tells nothing; its handle never fails.
     drop(over.await);
-    signals.abort();
+    steering.abort();
     let closing = close(scorer.as_ref(), &aggregator).await;
     drop(tokio::fs::remove_dir_all(work).await);
-    let last = ended.internal(|| "the run's supervisor broke".to_owned())?;
-    if let Some(error) = last.fatal {
-        return Err(error);
+    // Waits for the last verdicts. A store that is lost is why whatever else broke.
+    let stored = store.commit(Vec::new()).await.map_err(Error::from);
+    let last = last.internal(|| "the run's supervisor broke".to_owned());
+    let ended = stored.and(last).and_then(|last| match last.fatal {
+        Some(error) => Err(error),
+        None => closing.map(|()| Ended {
+            wind_down: last.wind_down,
+            credits_out: last.credits_out,
+            scorer: scorer.clone(),
+        }),
+    });
+    if let (Err(_), Some(scorer)) = (&ended, scorer) {
+        scorer.stop(None);
     }
-    closing?;
-    tracing::info!(wind_down = ?last.wind_down, "run over");
-    Ok(Ended {
-        wind_down: last.wind_down,
-        credits_out: last.credits_out,
-        scorer,
-    })
+    if let Ok(ended) = &ended {
+        tracing::info!(wind_down = ?ended.wind_down, "run over");
+    }
+    ended
 }
 
 fn not_started() -> String {
@@ -197,13 +203,17 @@ async fn close(
     scorer: Option<&ActorRef<score::Message>>,
     aggregator: &ActorRef<aggregate::Message>,
 ) -> Result<()> {
-    if let Some(scorer) = scorer {
-        ractor::call!(scorer, score::Message::Flush).internal(|| "the scorer broke".to_owned())?;
-    }
-    aggregator
+    let flushed = match scorer {
+        Some(scorer) => {
+            ractor::call!(scorer, score::Message::Flush).internal(|| "the scorer broke".to_owned())
+        }
+        None => Ok(()),
+    };
+    let drained = aggregator
         .drain_and_wait(None)
         .await
-        .internal(|| "the aggregator broke".to_owned())
+        .internal(|| "the aggregator broke".to_owned());
+    flushed.and(drained)
 }
 
 /// Where the scorer's events go.
@@ -231,9 +241,17 @@ impl Events {
     }
 }
 
-async fn pass_on_shutdown(shutdown: Shutdown, run: ActorRef<RunMessage>) {
-    shutdown.wind_down.cancelled().await;
+/// Begins the run, unless it is to end before that, and passes on how it is to end. A run that is
+/// gone has ended already.
+async fn steer(shutdown: Shutdown, run: ActorRef<RunMessage>) {
+    if !shutdown.is_pulled() {
+        drop(run.cast(RunMessage::Begin));
+    }
+    shutdown.pulled().await;
     drop(run.cast(RunMessage::WindDown(WindDown::Asked)));
     shutdown.interrupt.cancelled().await;
     drop(run.cast(RunMessage::Interrupt));
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,3 +10,18 @@ pub struct Shutdown {
     /// Sessions in flight are dropped; what is durable stays.
     pub interrupt: CancellationToken,
 }
+
+impl Shutdown {
+    /// Waits until either is pulled.
+    pub(super) async fn pulled(&self) {
+        tokio::select! {
+            () = self.wind_down.cancelled() => {}
+            () = self.interrupt.cancelled() => {}
+        }
+    }
+
+    /// Whether either is pulled.
+    pub(super) fn is_pulled(&self) -> bool {
+        self.wind_down.is_cancelled() || self.interrupt.is_cancelled()
+    }
+}

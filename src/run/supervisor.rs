@@ -1,9 +1,6 @@
 //! The run: credits, admission, breaker and kill switch. The one place where events are put in line.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::oneshot;
@@ -192,12 +189,7 @@ impl State {
         {
             self.start(myself, id).await?;
         }
-        let mut tally = self
-            .hub
-            .tally
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        tally.in_flight = self.schedule.in_flight();
+        self.hub.tally().in_flight = self.schedule.in_flight();
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::step::Spec;
 use crate::{
-    domain::{Action, Call, DecidedCall, Decision, Judgment, Observation, trace::Step},
+    domain::{Action, BadArgs, Call, DecidedCall, Decision, Judgment, Observation, trace::Step},
     model::Normalised,
     verify::{Context, Item},
 };
@@ -25,21 +25,17 @@ pub(super) struct Pending {
     pub observation: Option<Observation>,
 }
 
-/// How many calls in a row have had the same tool and arguments.
+/// How many calls in a row have had the same tool and arguments, in whatever order of their keys.
 #[derive(Default)]
 pub(super) struct Repeats {
-    last: Option<(String, String)>,
+    last: Option<(String, Result<Value, BadArgs>)>,
     count: u32,
 }
 
 impl Repeats {
     /// Counts `call` in.
     fn count(&mut self, call: &Call) -> u32 {
-        let args = call
-            .args
-            .as_ref()
-            .map_or_else(|bad| bad.text.clone(), Value::to_string);
-        let this = Some((call.tool.clone(), args));
+        let this = Some((call.tool.clone(), call.args.clone()));
         self.count = if self.last == this { self.count + 1 } else { 1 };
         self.last = this;
         self.count

@@ -9,3 +9,6 @@ pub mod step;
 pub use actor::{Exit, Finished, Job, SessionActor, State};
 pub use replay::StoredTurn;
 pub use step::{Machine, Spec};
+
+#[cfg(test)]
+mod tests;

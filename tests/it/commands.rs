@@ -210,7 +210,10 @@ fn traces_are_shown_and_exported() {
         ("scripted/sum-001/3", "is not in run"),
         ("scripted/sum-002/0", "is not in run"),
         ("other/sum-001/0", "is not in run"),
-        ("sum-001", "VARIANT/CASE/SEED"),
+        (
+            "sum-001",
+            "error: \"sum-001\" is not a session key: write VARIANT/CASE/SEED",
+        ),
     ] {
         for command in [
             &["trace", "show", key][..],
@@ -303,6 +306,19 @@ fn runs_are_listed_and_removed() {
     let said = folder.farm(["runs", "--json"]).exits(0);
     let runs: Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(runs[0]["run"], json!(id));
+
+    // One that is damaged does not hide the others, and can be removed.
+    folder.write("results/runs/torn/manifest.json", "{");
+    let with_torn = folder.farm(["runs"]).exits(0);
+    assert!(with_torn.stdout.contains(&id));
+    assert!(
+        with_torn
+            .stderr
+            .contains("results/runs/torn/manifest.json:1:1: not valid"),
+        "{}",
+        with_torn.stderr
+    );
+    folder.farm(["rm", "torn"]).exits(0);
 
     // All are found before the first is removed.
     let said = folder.farm(["rm", &id, "2020"]).exits(2);
