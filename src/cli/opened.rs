@@ -23,7 +23,6 @@ pub(super) struct Opened {
     pub manifest: Manifest,
     pub cases: Vec<Case>,
     pub grid: Grid,
-    pub reader: Reader,
 }
 
 impl Opened {
@@ -45,27 +44,26 @@ impl Opened {
             cases: cases.iter().map(|case| case.id.clone()).collect(),
             seeds: manifest.grid.seeds.clone(),
         };
-        let reader = Reader::open(&folder.database())?;
         Ok(Self {
             folder,
             manifest,
             cases,
             grid,
-            reader,
         })
     }
 
     /// What its traces are written with.
     pub fn with_export<T>(&self, then: impl FnOnce(&Export<'_>) -> Result<T>) -> Result<T> {
+        let reader = self.reader()?;
         let head = |variant: usize, case: usize| self.head(variant, case);
         let export = Export {
-            reader: &self.reader,
+            reader: &reader,
             grid: &self.grid,
             run: &self.manifest.run,
             run_seed: self.manifest.run_seed,
             head: &head,
         };
-        self.reader.at_once(|| then(&export))
+        reader.at_once(|| then(&export))
     }
 
     /// The number of a session, by name.
@@ -117,8 +115,13 @@ impl Opened {
             clusters: &clusters,
             measure,
         };
-        self.reader
-            .at_once(|| aggregate::summarise(&self.reader, &self.grid, &options))
+        let reader = self.reader()?;
+        reader.at_once(|| aggregate::summarise(&reader, &self.grid, &options))
+    }
+
+    /// Opened only when it is asked for: a summary can be shown without it.
+    fn reader(&self) -> Result<Reader> {
+        Reader::open(&self.folder.database())
     }
 
     fn head(&self, variant: usize, case: usize) -> Head {
