@@ -96,6 +96,7 @@ impl Counting {
     }
 
     fn settle(&self, id: SessionId, state: SessionState) {
+        tracing::info!(key = %self.grid.key(id), ?state, "session settled");
         self.tally().settle(self.grid.cell(id), state);
     }
 

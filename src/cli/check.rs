@@ -9,6 +9,7 @@ use crate::{
     config::ModelKind,
     domain::Case,
     error::{Error, Problem, Result},
+    report::text::plural,
     score::SealedSuite,
 };
 
@@ -28,14 +29,12 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     }
     let ready = setup::plan(&args.input, inputs)?;
     let grid = &ready.plan.grid;
-    let (cases, variants, seeds) = (
-        grid.cases.len(),
-        grid.variants.len(),
-        grid.seeds.end - grid.seeds.start,
-    );
     say(&format!(
-        "ok: {cases} cases × {variants} variants × {seeds} seeds = {} sessions",
-        grid.planned()
+        "ok: {} × {} × {} = {}",
+        plural(grid.cases.len() as u64, "case"),
+        plural(grid.variants.len() as u64, "variant"),
+        plural(grid.seeds.end - grid.seeds.start, "seed"),
+        plural(grid.planned(), "session"),
     ));
     Ok(Exit::Done)
 }

@@ -15,7 +15,9 @@ pub(super) fn init(args: &LogArgs) -> Result<()> {
     };
     let builder = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_target(false);
+        .with_target(false)
+        // A log that cannot be written is no reason to fill the terminal.
+        .log_internal_errors(false);
     match &args.log {
         Some(path) => {
             let file = File::create(path)

@@ -6,7 +6,7 @@ use super::summary::{self, Measure};
 use crate::{
     aggregate,
     domain::{
-        Case, Grid, SessionId, SessionKey, Summary,
+        Case, Grid, KeyError, SessionId, SessionKey, Summary,
         jsonl::{self, Secrecy},
         trace::Record,
     },
@@ -68,7 +68,9 @@ impl Opened {
 
     /// The number of a session, by name.
     pub fn session(&self, key: &str) -> Result<SessionId> {
-        let key: SessionKey = key.parse().input(|| "the session".to_owned())?;
+        let key: SessionKey = key
+            .parse()
+            .map_err(|e: KeyError| Error::input(e.to_string()))?;
         self.grid.find(&key).ok_or_else(|| {
             let known: Vec<&str> = self.grid.variants.iter().map(|v| v.as_str()).collect();
             Error::input(format!("{key} is not in run {}", self.manifest.run)).hint(format!(

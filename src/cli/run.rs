@@ -22,10 +22,10 @@ use crate::{
     domain::{Clock, Ledger, SessionRecord, Summary, Tally},
     error::{Context, Error, Result},
     report::{self, Progress},
-    run::{self, Ended, Setup, Shutdown, WindDown},
+    run::{self, Ended, Hooks, Setup, Shutdown, WindDown},
     stats::Level,
     store::{
-        self, Manifest, Place, RunFolder, Store, Timing,
+        self, AbortAt, Manifest, Place, RunFolder, Store, Timing,
         manifest::{RunStatus, Span, TIMING_SCHEMA, rfc3339},
     },
 };
@@ -112,20 +112,19 @@ pub(super) fn execute(
     out: Option<&Path>,
     progress: bool,
 ) -> Result<Done> {
+    // Read before anything is written: they are input too.
+    let (hooks, abort_at) = (hooks::hooks()?, hooks::abort_at()?);
     let clock = Instant::now();
     let began = Timestamp::now();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let place = out.map_or(Place::Under(Path::new(RUNS)), Place::At);
     let (folder, _lock, id) = RunFolder::create(place, began, &ready.digest, &host)?;
     let mut manifest = manifest::of(&ready, cases, &id, began);
-    manifest.write(&folder.manifest())?;
-    store::atomic::write(
-        &folder.config(),
-        ready.config.to_toml(folder.path()).as_bytes(),
-    )?;
-    store::atomic::write(&folder.cases(), &manifest::cases(&ready)?)?;
+    // The folder was absent or empty: half a beginning would only be in the way of the next try.
+    furnish(&folder, &manifest, &ready)
+        .inspect_err(|_| drop(std::fs::remove_dir_all(folder.path())))?;
     let unscored = ready.sealed.is_none();
-    let ended = perform(ready, &folder, progress);
+    let ended = perform(ready, &folder, progress, hooks, abort_at);
     manifest.status = match &ended {
         Ok((_, None)) => RunStatus::Finished,
         Ok((_, Some(_))) => RunStatus::Interrupted,
@@ -151,21 +150,34 @@ pub(super) fn execute(
     })
 }
 
+/// Writes what a run folder holds before the first session begins.
+fn furnish(folder: &RunFolder, manifest: &Manifest, ready: &Ready) -> Result<()> {
+    manifest.write(&folder.manifest())?;
+    let config = ready.config.to_toml(folder.path());
+    store::atomic::write(&folder.config(), config.as_bytes())?;
+    store::atomic::write(&folder.cases(), &manifest::cases(ready)?)
+}
+
 /// The run itself, from the first session to `summary.json`.
 fn perform(
     ready: Ready,
     folder: &RunFolder,
     progress: bool,
+    hooks: Hooks,
+    abort_at: Option<AbortAt>,
 ) -> Result<(Summary, Option<WindDown>)> {
     let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
     let options = store::Options {
-        abort_at: hooks::abort_at()?,
+        abort_at,
         ..store::Options::default()
     };
     let store = Store::create(&folder.database(), &ready.plan.grid, options)?;
     let tally = Arc::new(Mutex::new(Tally::of(&ready.plan.grid)));
     let shutdown = Shutdown::default();
-    let has_metrics = ready.sealed.as_ref().is_some_and(|s| !s.metric_names().is_empty());
+    let has_metrics = ready
+        .sealed
+        .as_ref()
+        .is_some_and(|s| !s.metric_names().is_empty());
     let setup = Setup {
         store: store.handle(),
         database: folder.database(),
@@ -176,7 +188,7 @@ fn perform(
         shutdown: shutdown.clone(),
         clock: Clock::system(),
         tally: tally.clone(),
-        hooks: hooks::hooks()?,
+        hooks,
     };
     let level = summary::level(ready.config.suite.level)?;
     let ended = runtime.block_on(async {
@@ -193,20 +205,29 @@ fn perform(
         ended
     });
     let joined = runtime.block_on(store.join());
-    let ended = ended?;
+    // When the store is lost, that is why the run broke off, and its error says what to do.
     let stats = joined?;
-    tracing::info!(commits = stats.commits, rows = stats.rows, fenced = stats.fenced, "store closed");
+    tracing::info!(
+        commits = stats.commits,
+        rows = stats.rows,
+        fenced = stats.fenced,
+        "store closed"
+    );
+    let ended = ended?;
     let ask = |records: Vec<SessionRecord>| -> Result<Vec<Metric>> {
         let measured = runtime.block_on(ended.measure(records))?;
         Ok(measured.into_iter().map(|m| (m.metric, m.values)).collect())
     };
     let measure: Option<Measure<'_>> = if has_metrics { Some(&ask) } else { None };
     let summary = std::thread::scope(|scope| {
-        let traces = scope.spawn(|| Opened::at(folder.clone())?.with_export(|e| e.traces(&folder.traces())));
+        let traces =
+            scope.spawn(|| Opened::at(folder.clone())?.with_export(|e| e.traces(&folder.traces())));
         let opened = Opened::at(folder.clone())?;
         opened.with_export(|export| export.scores(&folder.scores()))?;
         let summary = opened.compute(measure)?;
-        traces.join().map_err(|_| Error::internal("the export of traces broke off"))??;
+        traces
+            .join()
+            .map_err(|_| Error::internal("the export of traces broke off"))??;
         Ok::<_, Error>(summary)
     })?;
     let wind_down = ended.wind_down;

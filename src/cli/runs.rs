@@ -14,7 +14,9 @@ use crate::{
 /// `farm runs`.
 pub(super) fn runs(args: &RunsArgs) -> Result<Exit> {
     let mut manifests: Vec<Manifest> = Vec::new();
-    for listed in RunFolder::list(Path::new(RUNS))? {
+    let all = RunFolder::list(Path::new(RUNS))?;
+    let is_none = all.is_empty();
+    for listed in all {
         match listed.manifest {
             Ok(manifest) => manifests.push(manifest),
             Err(error) => complain(&error),
@@ -24,9 +26,9 @@ pub(super) fn runs(args: &RunsArgs) -> Result<Exit> {
         let text =
             serde_json::to_string_pretty(&manifests).internal(|| "manifests as JSON".to_owned())?;
         print(&format!("{text}\n"))?;
-    } else if manifests.is_empty() {
+    } else if is_none {
         say("no runs yet; `farm run CASES` makes one");
-    } else {
+    } else if !manifests.is_empty() {
         print(&report::runs::render(&manifests))?;
     }
     Ok(Exit::Done)

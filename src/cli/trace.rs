@@ -78,6 +78,14 @@ fn export(run: &str, session: Option<&str>, to: Option<&Path>) -> Result<Exit> {
 type Sessions = BTreeMap<String, Vec<Value>>;
 
 fn compare(a: &str, b: &str, session: Option<&str>) -> Result<Exit> {
+    if Path::new(a).is_file() != Path::new(b).is_file() {
+        return Err(Error::input(format!(
+            "{a} and {b} cannot be compared: one is a trace file, the other is not"
+        ))
+        .hint(
+            "name two runs, or two trace files; those of a run are RUN/traces/VARIANT/CASE.jsonl",
+        ));
+    }
     let (files_a, files_b) = (files(a)?, files(b)?);
     let names: BTreeSet<&String> = files_a.keys().chain(files_b.keys()).collect();
     let (mut differing, mut compared) = (0, 0);
@@ -100,8 +108,12 @@ fn compare(a: &str, b: &str, session: Option<&str>) -> Result<Exit> {
         }
     }
     if compared == 0 {
-        return Err(Error::input("there is no session to compare")
-            .hint("`farm trace export RUN` writes the traces of a run"));
+        return Err(match session {
+            Some(key) => Error::input(format!("neither has the session {key}"))
+                .hint("a session is VARIANT/CASE/SEED"),
+            None => Error::input("there is no session to compare")
+                .hint("`farm trace export RUN` writes the traces of a run"),
+        });
     }
     print(&text)?;
     say(&format!("{differing} of {compared} sessions differ"));

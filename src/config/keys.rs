@@ -165,17 +165,20 @@ fn below(prefix: &[String]) -> impl Iterator<Item = &'static Key> {
     })
 }
 
-/// The same name in another table, one below if there is one, or the nearest name in this one.
+/// The same name in another table, one below if there is one, or the nearest name in this one, or
+/// all names in this one.
 fn meant(name: &str, parent: &[String]) -> Option<String> {
     let elsewhere = below(parent)
         .chain(KEYS)
         .find(|key| key.parts().last() == Some(name))
         .map(|key| format!("did you mean `{}`?", key.path.replace('*', "NAME")));
     elsewhere.or_else(|| {
-        let here: Vec<&str> = below(parent)
+        let mut here: Vec<&str> = below(parent)
             .filter_map(|key| key.parts().nth(parent.len()))
             .collect();
-        did_you_mean(name, &here)
+        here.dedup();
+        let known = || (!here.is_empty()).then(|| format!("known here are {}", here.join(", ")));
+        did_you_mean(name, &here).or_else(known)
     })
 }
 
@@ -217,7 +220,7 @@ mod tests {
                 "did you mean `variants.NAME.limits.max_steps`?",
             ),
             ("models.any.kind.x", ""),
-            ("run.zzz", ""),
+            ("tools.zzz", "known here are file_read, web_fetch"),
         ];
         for (path, want) in table {
             assert_eq!(find(path), want, "{path}");

@@ -60,7 +60,10 @@ fn unknown_variable(name: &str, known: &[(String, &Key)]) -> Problem {
     let tails: Vec<&str> = tails.iter().map(String::as_str).collect();
     let mut problem =
         Origin::Env(name.to_owned()).problem("no key of the config has this environment variable");
-    problem.hint = did_you_mean(&tail(name), &tails).map(|hint| hint.replacen('`', "`FARM_", 1));
+    problem.hint = did_you_mean(&tail(name), &tails).map_or_else(
+        || Some("unset it, or name a key: FARM_RUN_SEEDS sets run.seeds".to_owned()),
+        |hint| Some(hint.replacen('`', "`FARM_", 1)),
+    );
     problem
 }
 

@@ -42,6 +42,8 @@ pub fn select(cases: Vec<Case>, selection: Selection<'_>) -> Result<Vec<Case>> {
         }
     }
     if selected.is_empty() {
+        tags.sort_unstable();
+        tags.dedup();
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
         let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
         return Err(nothing(selection, &ids, &tags));
@@ -64,6 +66,16 @@ fn build(globs: &[String]) -> Result<GlobSet> {
         .map_err(|e| Error::input(format!("--case: {}", e.kind())))
 }
 
+/// The first few of all names.
+fn known(what: &str, all: &[&str]) -> String {
+    let first = all.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    match all.len() {
+        0 => format!("there are no {what}"),
+        1..=5 => format!("the {what} are {first}"),
+        n => format!("the {what} are {first} and {} more", n - 5),
+    }
+}
+
 fn nothing(selection: Selection<'_>, ids: &[&str], tags: &[&str]) -> Error {
     let asked: Vec<String> = selection
         .globs
@@ -72,7 +84,7 @@ fn nothing(selection: Selection<'_>, ids: &[&str], tags: &[&str]) -> Error {
         .chain(selection.tags.iter().map(|t| format!("--tag {t:?}")))
         .collect();
     let error = Error::input(format!(
-        "none of the {} cases match {}",
+        "no case of {} matches {}",
         ids.len(),
         asked.join(" ")
     ));
@@ -85,10 +97,11 @@ fn nothing(selection: Selection<'_>, ids: &[&str], tags: &[&str]) -> Error {
             .filter(|g| !ids.contains(&g.as_str()))
             .find_map(|g| did_you_mean(g, ids)),
     };
-    match meant {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
+    let (what, all) = match unknown_tag {
+        Some(_) => ("tags", tags),
+        None => ("ids", ids),
+    };
+    error.hint(meant.unwrap_or_else(|| known(what, all)))
 }
 
 #[cfg(test)]
@@ -127,19 +140,19 @@ mod tests {
                 &["arit-1"],
                 &[],
                 None,
-                "none of the 3 cases match --case \"arit-1\"; did you mean `arith-1`?",
+                "no case of 3 matches --case \"arit-1\"; did you mean `arith-1`?",
             ),
             (
                 &[],
                 &["esy"],
                 None,
-                "none of the 3 cases match --tag \"esy\"; did you mean `easy`?",
+                "no case of 3 matches --tag \"esy\"; did you mean `easy`?",
             ),
             (
                 &["arith-2"],
                 &["easy"],
                 None,
-                "none of the 3 cases match --case \"arith-2\" --tag \"easy\"",
+                "no case of 3 matches --case \"arith-2\" --tag \"easy\"; the ids are arith-1, arith-2, files-1",
             ),
             (
                 &[],

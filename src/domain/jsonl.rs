@@ -31,7 +31,7 @@ pub struct Lines<T> {
     pub problems: Vec<Problem>,
 }
 
-/// Reads a file of one JSON value a line. Blank lines, CRLF and a leading byte order mark are
+/// Reads a file of one JSON object a line. Blank lines, CRLF and a leading byte order mark are
 /// fine; anything else that is not a `T` is a problem of its line, and reading goes on.
 pub fn read<T: DeserializeOwned>(file: &Path, secrecy: Secrecy) -> Lines<T> {
     let mut lines = Lines {
@@ -67,7 +67,10 @@ fn read_into<T: DeserializeOwned>(
         }
         if read > MAX_LINE {
             let message = format!("the line is longer than {} MiB", MAX_LINE >> 20);
-            lines.problems.push(Problem::at(file, number, 0, message));
+            let problem = Problem::at(file, number, 0, message);
+            lines
+                .problems
+                .push(problem.hint("is it a file of one JSON object a line?"));
             skip_line(&mut reader)?;
             continue;
         }
@@ -143,8 +146,21 @@ fn parse_line<T: DeserializeOwned>(
     } else {
         text
     };
-    if text.trim().is_empty() {
+    let value = text.trim_start();
+    if value.is_empty() {
         return Ok(None);
+    }
+    // Serde would read a list as the fields of a struct in order.
+    if !value.starts_with('{') {
+        return Err(Fault {
+            column: text[..text.len() - value.len()].chars().count() + 1,
+            message: "not a JSON object".to_owned(),
+            hint: Some(match value.starts_with('[') {
+                true => "write each object on a line of its own, without a list around".to_owned(),
+                false => "write one object a line".to_owned(),
+            }),
+            is_eof: false,
+        });
     }
     parse(text, secrecy).map(Some)
 }
@@ -214,6 +230,13 @@ pub fn describe(said: &str, secrecy: Secrecy) -> (String, Option<String>) {
         (Secrecy::Sealed, true, None) => "wrong type or value".to_owned(),
         _ => said.to_owned(),
     };
+    // Rust's names of types mean nothing to people.
+    let message = ["u32", "u64"].iter().fold(message, |message, name| {
+        message.replace(
+            &format!("expected {name}"),
+            "expected a whole number, 0 or more",
+        )
+    });
     (message, hint)
 }
 
@@ -322,7 +345,10 @@ mod tests {
             (values, problems),
             (
                 vec![2],
-                vec!["F:1: the line is longer than 16 MiB".to_owned()]
+                vec![
+                    "F:1: the line is longer than 16 MiB; is it a file of one JSON object a line?"
+                        .to_owned()
+                ]
             )
         );
     }

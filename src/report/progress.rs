@@ -131,7 +131,9 @@ fn facts(tally: &Tally, pass_rate: &str, speed: &Speed) -> Vec<String> {
     if tally.cost_usd > 0.0 {
         facts.push(text::usd(tally.cost_usd));
     }
-    if let Some(eta) = speed.eta(ledger.not_run).filter(|_| ledger.not_run > 0) {
+    // With nothing in flight nothing is to come: the run is over, early or whole.
+    let is_going_on = ledger.not_run > 0 && tally.in_flight > 0;
+    if let Some(eta) = speed.eta(ledger.not_run).filter(|_| is_going_on) {
         facts.push(format!("ETA {}", span(eta)));
     }
     if let Some(speed) = speed.per_second() {

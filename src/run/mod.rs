@@ -119,6 +119,8 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
         hooks,
     } = setup;
     let schedule = plan.schedule(concurrency, &done);
+    let (planned, done) = (plan.grid.planned(), done.len());
+    tracing::info!(planned, done, concurrency, "run begins");
     let counting = Counting::new(
         plan.grid.clone(),
         store.clone(),
@@ -185,6 +187,9 @@ pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
     });
     if let (Err(_), Some(scorer)) = (&ended, scorer) {
         scorer.stop(None);
+    }
+    if let Ok(ended) = &ended {
+        tracing::info!(wind_down = ?ended.wind_down, "run over");
     }
     ended
 }

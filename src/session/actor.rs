@@ -177,6 +177,8 @@ impl State {
 
     /// Makes the session's folder and goes through what is durable.
     async fn begin(&mut self, start: Start) -> Result<(), ActorProcessingErr> {
+        let turns = start.history.len();
+        tracing::debug!(key = %self.key, attempt = self.attempt, turns, "session begins");
         sleep(start.delay).await;
         if let Some((from, to)) = start.files {
             let files =
@@ -307,6 +309,11 @@ impl State {
 
     fn keep_steps(&mut self, steps: &[trace::Step]) {
         let (of, ts) = ((self.id, self.attempt), self.clock.now());
+        for step in steps {
+            let tool = step.decision.tool_call.as_ref().map(|call| &*call.tool);
+            let failed = step.is_failed();
+            tracing::debug!(key = %self.key, step = step.step, tool, failed, "step");
+        }
         self.writes
             .extend(steps.iter().map(|step| Write::step(of, step, ts)));
     }

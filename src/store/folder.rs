@@ -12,7 +12,7 @@ use super::{
     lock::{self, Held, Holder},
     manifest::Manifest,
 };
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, ErrorKind, Result, nearest};
 
 /// Where a new run goes.
 #[derive(Debug, Clone, Copy)]
@@ -235,14 +235,14 @@ impl RunFolder {
 }
 
 fn make_under(runs: &Path, id: &str) -> Result<(PathBuf, String)> {
-    fs::create_dir_all(runs).map_err(|e| refused(runs, e))?;
+    fs::create_dir_all(runs).map_err(|e| unusable(runs, e))?;
     let mut name = id.to_owned();
     for n in 2u32.. {
         let path = runs.join(&name);
         match fs::create_dir(&path) {
             Ok(()) => return Ok((path, name)),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => name = format!("{id}-{n}"),
-            Err(e) => return Err(refused(&path, e)),
+            Err(e) => return Err(unusable(&path, e)),
         }
     }
     Err(Error::internal(format!(
@@ -257,7 +257,7 @@ fn make_at(path: &Path) -> Result<PathBuf> {
             Error::input(format!("--out {}: a file is in the way", path.display()))
                 .hint("name a folder that is absent or empty")
         }
-        _ => refused(path, e),
+        _ => unusable(path, e),
     })?;
     let entries = fs::read_dir(path).map_err(|e| unreadable(path, e))?;
     let mut held: Vec<String> = entries
@@ -304,6 +304,18 @@ fn unknown(spec: &str, runs: &Path) -> Error {
         runs.display()
     ))
     .hint(hint)
+}
+
+/// A folder that cannot take a run is a wrong argument, unless the disk is full: nothing was run.
+pub(super) fn unusable(path: &Path, error: io::Error) -> Error {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::Internal,
+        _ => ErrorKind::Input,
+    };
+    Error {
+        kind,
+        ..refused(path, error)
+    }
 }
 
 pub(super) fn unreadable(path: &Path, error: io::Error) -> Error {

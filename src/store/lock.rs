@@ -8,7 +8,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{atomic::refused, folder::unreadable};
+use super::{
+    atomic::refused,
+    folder::{unreadable, unusable},
+};
 use crate::error::{Error, Result};
 
 /// Who is at work in a run folder.
@@ -35,7 +38,7 @@ pub(super) fn take(folder: &Path, host: &str) -> Result<Held> {
         .create(true)
         .truncate(false)
         .open(&path)
-        .map_err(|e| refused(&path, e))?;
+        .map_err(|e| unusable(&path, e))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

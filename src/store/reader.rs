@@ -4,7 +4,9 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{CachedStatement, Connection, ErrorCode, config::DbConfig, OpenFlags, OptionalExtension, Row};
+use rusqlite::{
+    CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Row, config::DbConfig,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +102,10 @@ impl Reader {
     /// # Errors
     /// When the database cannot be read, and those of `read`.
     pub fn at_once<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
-        let transaction = self.conn.unchecked_transaction().map_err(|e| self.fault(e))?;
+        let transaction = self
+            .conn
+            .unchecked_transaction()
+            .map_err(|e| self.fault(e))?;
         let value = read()?;
         transaction.commit().map_err(|e| self.fault(e))?;
         Ok(value)

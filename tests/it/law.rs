@@ -80,6 +80,38 @@ fn room(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
+/// The files under `src` that are compiled into the library: without the modules of its tests,
+/// which may name what they compare with.
+fn library() -> Vec<PathBuf> {
+    let all = sources(&src());
+    let tests: Vec<PathBuf> = all.iter().flat_map(|path| test_modules(path)).collect();
+    all.into_iter()
+        .filter(|path| {
+            !tests
+                .iter()
+                .any(|t| path.starts_with(t) || *path == t.with_extension("rs"))
+        })
+        .collect()
+}
+
+/// The modules that a file declares under `#[cfg(test)]`, as the paths of their folders.
+fn test_modules(path: &Path) -> Vec<PathBuf> {
+    let stem = path.file_stem().unwrap().to_str().unwrap();
+    let folder = match stem {
+        "mod" | "lib" | "main" => path.parent().unwrap().to_owned(),
+        _ => path.with_extension(""),
+    };
+    let text = fs::read_to_string(path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let declared = lines
+        .windows(2)
+        .filter(|pair| pair[0].trim() == "#[cfg(test)]");
+    declared
+        .filter_map(|pair| pair[1].strip_suffix(';')?.split("mod ").nth(1))
+        .map(|name| folder.join(name))
+        .collect()
+}
+
 /// A file without comments, and without the `#[cfg(test)]` module at its end.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
@@ -154,13 +186,21 @@ fn the_reader_of_imports_reads() {
 }
 
 #[test]
+fn test_modules_are_told_from_the_library() {
+    let library = library();
+    let has = |name: &str| library.contains(&src().join(name));
+    assert!(has("verify/schema.rs") && has("score/scorer.rs") && has("stats/mean.rs"));
+    assert!(!has("verify/schema/tests.rs") && !has("score/tests/files.rs"));
+}
+
+#[test]
 fn rooms_name_only_what_the_law_allows() {
     let law: BTreeMap<&str, BTreeSet<&str>> = LAW
         .iter()
         .map(|(room, may)| (*room, may.split_whitespace().collect()))
         .collect();
     let mut broken = Vec::new();
-    for path in sources(&src()) {
+    for path in library() {
         let here = room(&path);
         if ["lib", "main", "error", "golden"].contains(&here.as_str()) {
             continue;
@@ -184,7 +224,7 @@ fn rooms_name_only_what_the_law_allows() {
 #[test]
 fn outside_crates_stay_in_their_room() {
     let mut broken = Vec::new();
-    for path in sources(&src()) {
+    for path in library() {
         let here = room(&path);
         let code = code(&path);
         for (name, rooms) in CRATES {
@@ -204,7 +244,7 @@ fn outside_crates_stay_in_their_room() {
 
 #[test]
 fn only_score_names_sealed_types() {
-    for path in sources(&src()) {
+    for path in library() {
         let here = room(&path);
         if here == "score" {
             continue;
@@ -217,7 +257,7 @@ fn only_score_names_sealed_types() {
 
 #[test]
 fn the_library_neither_prints_nor_reads_the_environment() {
-    for path in sources(&src()) {
+    for path in library() {
         let here = room(&path);
         let code = code(&path);
         for word in ["println!", "eprintln!", "print!(", "dbg!("] {

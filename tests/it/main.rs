@@ -1,11 +1,25 @@
 //! All integration tests, in one binary.
-#![allow(
+
+#![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "helpers of tests may panic as the tests themselves may"
+    clippy::print_stdout,
+    reason = "a test that cannot go on panics, and one that is skipped says so"
 )]
 
+mod bad_input;
+mod canary;
+mod commands;
+mod determinism;
+mod golden;
 mod golden_replies;
 mod golden_table;
+mod gsm8k;
 mod law;
+mod output_folder;
 mod schemas;
+mod signals;
+mod suite;
+mod support;
+mod terminal;
+mod trace_diff;

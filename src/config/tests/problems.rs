@@ -59,7 +59,7 @@ F:24:27: unknown key `variants.v.limits.max_stps`; did you mean `max_steps`?
 F:25:11: variant `w` has no model; add model = one of a, b, no/slash
 F:26:14: variants.w.parameters: when: write the date 07:32:00 in quotes: JSON has no dates
 F:29:10: variants.x.prompt: D/empty.md is empty
-F:31:1: unknown key `tools.calculator`
+F:31:1: unknown key `tools.calculator`; known here are file_read, web_fetch
 F:32:13: tools.file_read: must be a table
 "#;
     let got = Fixture::new(config).problems(&[], &[], &[]);
@@ -77,7 +77,7 @@ fn what_is_not_toml() {
         ),
         (
             "x = 1e999\n[run]\nrun_seed = 99999999999999999999\n",
-            "F:1:1: unknown key `x`\nF:3:12: run.run_seed: ",
+            "F:1:1: unknown key `x`; known here are suite, run, session, tools, models, variants\nF:3:12: run.run_seed: ",
         ),
     ];
     for (config, want) in table {
@@ -124,7 +124,7 @@ fn problems_of_the_other_layers() {
 FARM_RUN_CONCURENCY: no key of the config has this environment variable; did you mean `FARM_RUN_CONCURRENCY`?
 FARM_RUN_SEEDS: run.seeds: \"x\" is no number of seeds: write 12, or a half-open range such as 3..5
 FARM_RUN_UNSCORED: run.unscored: must be true or false, is a text
-FARM_ZZZ: no key of the config has this environment variable
+FARM_ZZZ: no key of the config has this environment variable; unset it, or name a key: FARM_RUN_SEEDS sets run.seeds
 run: is a table, not a key
 run.seed: unknown key; did you mean `seeds`?
 variants.v.limits.max_steps: there is no [variants.v] to change";

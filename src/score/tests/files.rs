@@ -145,7 +145,7 @@ fn a_wrong_check_is_named_by_place_and_field() {
         ),
         (
             r#"{"kind":"steps","min":-1}"#,
-            "checks[1].min: wrong type or value, expected u32",
+            "checks[1].min: wrong type or value, expected a whole number, 0 or more",
         ),
         (r#"{"kind":"tool_called"}"#, "tool_called needs `tool`"),
         (
