@@ -1,6 +1,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -219,17 +220,7 @@ fn perform(
         Ok(measured.into_iter().map(|m| (m.metric, m.values)).collect())
     };
     let measure: Option<Measure<'_>> = if has_metrics { Some(&ask) } else { None };
-    let summary = std::thread::scope(|scope| {
-        let traces =
-            scope.spawn(|| Opened::at(folder.clone())?.with_export(|e| e.traces(&folder.traces())));
-        let opened = Opened::at(folder.clone())?;
-        opened.with_export(|export| export.scores(&folder.scores()))?;
-        let summary = opened.compute(measure)?;
-        traces
-            .join()
-            .map_err(|_| Error::internal("the export of traces broke off"))??;
-        Ok::<_, Error>(summary)
-    })?;
+    let summary = derive(folder, measure)?;
     let wind_down = ended.wind_down;
     runtime.block_on(ended.close())?;
     store::atomic::write(&folder.summary(), report::json(&summary)?.as_bytes())?;
@@ -238,6 +229,31 @@ fn perform(
         report::markdown::render(&summary).as_bytes(),
     )?;
     Ok((summary, wind_down))
+}
+
+/// Makes what can be made again from the database: traces, scores, and the summary. Traces are
+/// most of the work and go on all cores.
+fn derive(folder: &RunFolder, measure: Option<Measure<'_>>) -> Result<Summary> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let traces = folder.traces();
+    let share = |first| {
+        Opened::at(folder.clone())?.with_export(|e| e.share_of_traces(&traces, first, threads))
+    };
+    thread::scope(|scope| {
+        let share = &share;
+        let shares: Vec<_> = (0..threads)
+            .map(|at| scope.spawn(move || share(at)))
+            .collect();
+        let opened = Opened::at(folder.clone())?;
+        opened.with_export(|export| export.scores(&folder.scores()))?;
+        let summary = opened.compute(measure)?;
+        for share in shares {
+            share
+                .join()
+                .map_err(|_| Error::internal("the export of traces broke off"))??;
+        }
+        Ok(summary)
+    })
 }
 
 /// Shows progress until the run is over.

@@ -207,7 +207,7 @@ mod tests {
 
     fn conversation() -> Conversation {
         let shape = Shape::new(&json!([]), ToolMode::Native, &serde_json::Map::new(), false);
-        Conversation::new(shape, "system", "task")
+        Conversation::opening(shape, "system").about("task")
     }
 
     async fn ask(

@@ -1,6 +1,11 @@
 //! What is to be run: the grid, and for each of its cells all that a session needs.
 
-use std::{ops::Range, path::PathBuf, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    ops::Range,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use serde_json::{Map, Value};
 
@@ -57,13 +62,14 @@ pub struct Plan {
     /// In the order of the grid.
     pub variants: Vec<Variant>,
     /// By case, then variant.
-    tasks: Vec<Task>,
+    tasks: Vec<Arc<Task>>,
 }
 
-/// What is fixed for the sessions of one case under one variant.
+/// What is fixed for the sessions of one case under one variant; cases with the same tools and
+/// budget share it.
 struct Task {
     spec: Arc<Spec>,
-    shape: Arc<Shape>,
+    opening: Conversation,
 }
 
 impl Plan {
@@ -83,10 +89,17 @@ impl Plan {
                 "there is nothing to run: no case, no variant or no seed",
             ));
         }
+        let mut known = HashMap::new();
         let mut tasks = Vec::with_capacity(cases.len() * variants.len());
         for PlannedCase { case, .. } in &cases {
-            for variant in &variants {
-                tasks.push(Task::new(case, variant, registry)?);
+            for (at, variant) in variants.iter().enumerate() {
+                let task = match known.entry((at, &case.tools, case.max_steps)) {
+                    Entry::Occupied(known) => Arc::clone(known.get()),
+                    Entry::Vacant(new) => new
+                        .insert(Arc::new(Task::new(case, variant, registry)?))
+                        .clone(),
+                };
+                tasks.push(task);
             }
         }
         let grid = Grid {
@@ -114,11 +127,7 @@ impl Plan {
     pub fn conversation(&self, id: SessionId) -> Conversation {
         let cell = self.grid.cell(id);
         let task = &self.cases[cell.case].case.task;
-        Conversation::new(
-            self.task(id).shape.clone(),
-            &self.variants[cell.variant].prompt,
-            task,
-        )
+        self.task(id).opening.about(task)
     }
 
     /// The number behind a session's randomness.
@@ -166,11 +175,12 @@ impl Task {
             &variant.parameters,
             variant.send_reasoning,
         );
+        let opening = Conversation::opening(shape, &variant.prompt);
         let spec = Arc::new(Spec {
             limits,
             tools,
             verifiers: variant.verifiers.clone(),
         });
-        Ok(Self { spec, shape })
+        Ok(Self { spec, opening })
     }
 }

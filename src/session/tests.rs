@@ -41,7 +41,7 @@ fn spec(max_steps: u32) -> Spec {
 
 fn machine(spec: &Spec, tool_mode: ToolMode) -> Machine {
     let shape = Shape::new(&spec.tools.wire(), tool_mode, &Map::new(), false);
-    let conversation = Conversation::new(shape, "Be brief.", "What is 17 * 23?");
+    let conversation = Conversation::opening(shape, "Be brief.").about("What is 17 * 23?");
     Machine::new(Arc::new(spec.clone()), conversation)
 }
 

@@ -95,11 +95,20 @@ impl Export<'_> {
     /// # Errors
     /// When the database cannot be read or the disk refuses.
     pub fn traces(&self, folder: &Path) -> Result<()> {
+        self.share_of_traces(folder, 0, 1)
+    }
+
+    /// Every `of`-th file of [`Export::traces`], from number `first` on: for writing them on
+    /// several threads, each with a reader of its own.
+    ///
+    /// # Errors
+    /// As [`Export::traces`].
+    pub fn share_of_traces(&self, folder: &Path, first: usize, of: usize) -> Result<()> {
         let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
         for (variant, name) in self.grid.variants.iter().enumerate() {
             let folder = folder.join(name.as_str());
             fs::create_dir_all(&folder).map_err(|e| refused(&folder, e))?;
-            for (case, name) in self.grid.cases.iter().enumerate() {
+            for (case, name) in self.grid.cases.iter().enumerate().skip(first).step_by(of) {
                 let path = folder.join(format!("{name}.jsonl"));
                 self.trace(variant, case, &path, &mut buffer)?;
             }

@@ -272,11 +272,6 @@ fn drain(conn: &Connection, queue: &mut Queue, options: Options) -> rusqlite::Re
     let mut stats = Stats::default();
     let Queue { receiver, group } = queue;
     while receiver.blocking_recv_many(group, QUEUE) > 0 {
-        // Who is about to send joins this commit: fewer of them, each of more.
-        std::thread::yield_now();
-        while let Ok(message) = receiver.try_recv() {
-            group.push(message);
-        }
         commit(conn, &mut statements, group, &mut stats, options.abort_at)?;
         for message in group.drain(..) {
             match message {

@@ -35,18 +35,30 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// A conversation that begins with `system` and the task, both byte for byte.
+    /// The beginning that the sessions of one variant share: the system prompt, byte for byte.
     #[must_use]
-    pub fn new(shape: Arc<Shape>, system: &str, task: &str) -> Self {
+    pub fn opening(shape: Arc<Shape>, system: &str) -> Self {
         let mut conversation = Self {
             shape,
-            messages: Vec::with_capacity(system.len() + task.len() + 1024),
+            messages: Vec::new(),
             hasher: Sha256::new_with_prefix(b"{\"messages\":"),
             ids: CallIds::default(),
             turns: 0,
             last: String::new(),
         };
         conversation.say("system", system);
+        conversation
+    }
+
+    /// A conversation that goes on from this opening with a task, byte for byte.
+    #[must_use]
+    pub fn about(&self, task: &str) -> Self {
+        let mut messages = Vec::with_capacity(self.messages.len() + task.len() + 1024);
+        messages.extend_from_slice(&self.messages);
+        let mut conversation = Self {
+            messages,
+            ..self.clone()
+        };
         conversation.say("user", task);
         conversation
     }

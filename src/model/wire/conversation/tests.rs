@@ -14,7 +14,7 @@ fn tools() -> Value {
 fn start(tool_mode: ToolMode, send_reasoning: bool) -> Conversation {
     let parameters = Map::from_iter([("temperature".to_owned(), json!(1e-7))]);
     let shape = Shape::new(&tools(), tool_mode, &parameters, send_reasoning);
-    Conversation::new(shape, "Be  brief.\n", "What is 17 * 23?")
+    Conversation::opening(shape, "Be  brief.\n").about("What is 17 * 23?")
 }
 
 /// The messages after the prompt and the task.
@@ -230,7 +230,9 @@ fn native_calls_in_json_mode_go_back_as_one_object() {
 fn the_digest_hides_nothing_that_a_model_sees() {
     let digest = |mode, parameters: Value, tools: &Value, system, task| {
         let parameters = parameters.as_object().unwrap().clone();
-        Conversation::new(Shape::new(tools, mode, &parameters, false), system, task).digest()
+        Conversation::opening(Shape::new(tools, mode, &parameters, false), system)
+            .about(task)
+            .digest()
     };
     let base = || digest(ToolMode::Native, json!({}), &tools(), "s", "t");
     assert_eq!(base(), base());
