@@ -1,6 +1,6 @@
 //! Figures, counts and money as text: three decimals, never more than is known.
 
-use crate::domain::Figure;
+use crate::{domain::Figure, stats::Method};
 
 /// How the numbers of a figure are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,21 +77,7 @@ pub fn level(figure: &Figure) -> String {
 /// The display name of a method tag; an unknown tag stands for itself.
 #[must_use]
 pub fn method(tag: &str) -> &str {
-    match tag {
-        "wilson" => "Wilson",
-        "clopper_pearson" => "Clopper-Pearson",
-        "jeffreys" => "Jeffreys",
-        "gen_jeffreys" => "gen. Jeffreys",
-        "wilson_large" => "Wilson (large)",
-        "strat_wilson" => "strat. Wilson",
-        "cluster_t" => "cluster t",
-        "clustered_micro" => "clustered micro",
-        "log_t" => "log-t",
-        "order_stat" => "order stat.",
-        "log_t_ratio" => "log-t ratio",
-        "cs_beta_binomial" => "conf. sequence",
-        other => other,
-    }
+    Method::by_tag(tag).map_or(tag, Method::name)
 }
 
 /// US dollars: `$1.250`, `$0.000412`, `$0.000`.
