@@ -25,7 +25,7 @@ use crate::{
 const SEALED_FOLDER: &str = "configs/sealed";
 
 /// All that a run needs before it begins.
-pub struct Ready {
+pub(super) struct Ready {
     /// What is run.
     pub plan: Plan,
     /// Who knows the answers; none with `--unscored`.
@@ -39,7 +39,7 @@ pub struct Ready {
 }
 
 /// The inputs as read, with all that is wrong with them.
-pub struct Inputs {
+pub(super) struct Inputs {
     /// The config.
     pub config: Resolved,
     /// All cases of the file.
@@ -56,7 +56,7 @@ pub struct Inputs {
 ///
 /// # Errors
 /// When the config is wrong: without it nothing else can be judged.
-pub fn read(args: &InputArgs) -> Result<Inputs> {
+pub(super) fn read(args: &InputArgs) -> Result<Inputs> {
     let config = resolve(args)?;
     let sealed_file = (!config.run.unscored).then(|| sealed_file(args, &config));
     let rules = CaseRules {
@@ -111,7 +111,7 @@ pub fn read(args: &InputArgs) -> Result<Inputs> {
 ///
 /// # Errors
 /// Everything that is wrong, at once.
-pub fn prepare(args: &InputArgs) -> Result<Ready> {
+pub(super) fn prepare(args: &InputArgs) -> Result<Ready> {
     let inputs = read(args)?;
     if !inputs.problems.is_empty() {
         return Err(Error::problems(inputs.problems));
@@ -123,7 +123,7 @@ pub fn prepare(args: &InputArgs) -> Result<Ready> {
 ///
 /// # Errors
 /// When nothing is selected, or a scripted model has no script for a session.
-pub fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
+pub(super) fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
     let Inputs {
         config,
         cases,
