@@ -126,8 +126,9 @@ pub(super) fn execute(
     let unscored = ready.sealed.is_none();
     let ended = perform(ready, &folder, progress, hooks, abort_at);
     manifest.status = match &ended {
-        Ok((_, None)) => RunStatus::Finished,
-        Ok((_, Some(_))) => RunStatus::Interrupted,
+        // A signal that came when all had run has interrupted nothing.
+        Ok((summary, Some(_))) if summary.ledger.not_run > 0 => RunStatus::Interrupted,
+        Ok(_) => RunStatus::Finished,
         Err(_) => RunStatus::Failed,
     };
     let span = Span {

@@ -175,6 +175,12 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
             i64::try_from(concurrency).input(|| "--concurrency is too large".to_owned())?;
         flags.push(("run.concurrency", concurrency.into()));
     }
+    if let Some(sealed) = &args.sealed {
+        let sealed = sealed
+            .to_str()
+            .ok_or_else(|| Error::input("--sealed is not UTF-8: rename the file"))?;
+        flags.push(("run.sealed", sealed.into()));
+    }
     if args.unscored {
         flags.push(("run.unscored", true.into()));
     }
@@ -194,12 +200,9 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
     })
 }
 
-/// `--sealed`, the config's, or the one named like the case file.
+/// The config's, or the one named like the case file.
 fn sealed_file(args: &InputArgs, config: &Resolved) -> PathBuf {
-    let named = args
-        .sealed
-        .clone()
-        .or_else(|| config.run.sealed.as_ref().map(|s| s.path.clone()));
+    let named = config.run.sealed.as_ref().map(|sealed| sealed.path.clone());
     named.unwrap_or_else(|| {
         let stem = args.cases.file_stem().unwrap_or_default();
         Path::new(SEALED_FOLDER).join(stem).with_extension("jsonl")
