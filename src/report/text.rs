@@ -77,7 +77,7 @@ pub fn level(figure: &Figure) -> String {
 /// The display name of a method tag; an unknown tag stands for itself.
 #[must_use]
 pub fn method(tag: &str) -> &str {
-    Method::by_tag(tag).map_or(tag, Method::name)
+    Method::by_tag(tag).map_or(tag, |method| method.name())
 }
 
 /// US dollars: `$1.250`, `$0.000412`, `$0.000`.
