@@ -6,7 +6,7 @@ use crate::{
     store::{Score, SessionRow},
 };
 
-use super::figures::figure;
+use super::figures::{figure, round};
 
 /// The scored sessions of one case, condensed; its ledger counts all planned ones.
 #[derive(Debug, Default)]
@@ -104,7 +104,7 @@ impl CaseData {
         let max_failure_rate = pass_rate
             .lo
             .filter(|_| label == Some(Label::Always))
-            .map(|lo| crate::stats::round_sig(1.0 - lo, 10));
+            .map(|lo| round(1.0 - lo));
         CaseSummary {
             id: id.clone(),
             ledger: self.ledger,
@@ -118,7 +118,7 @@ impl CaseData {
             },
             label,
             max_failure_rate,
-            flakiness: pass_k::flakiness(k, n).map(|f| crate::stats::round_sig(f, 10)),
+            flakiness: pass_k::flakiness(k, n).map(round),
             checks: self.checks.clone(),
             pass_rate: figure(pass_rate),
         }

@@ -1,13 +1,12 @@
 //! From what `stats` computes to what is written.
 
 use crate::{
-    domain::{Amount, Bounds, Figure, Rate, Variance},
-    stats::{self, Case, Level, Units, round_sig, strata, variance},
+    domain::{Amount, Bounds, Figure, Rate, Tally, Variance},
+    stats::{self, Case, DIGITS, Level, Units, round_sig, strata, variance},
 };
 
-const DIGITS: usize = 10;
-
-fn round(x: f64) -> f64 {
+/// As written.
+pub(super) fn round(x: f64) -> f64 {
     round_sig(x, DIGITS)
 }
 
@@ -24,6 +23,20 @@ pub(super) fn figure(figure: stats::Figure) -> Figure {
         n_planned: figure.n_planned,
         note: figure.note.map(String::from),
     }
+}
+
+/// The pass rate of a run so far, of all its variants together: these cases, new seeds.
+#[must_use]
+pub fn pass_rate_so_far(tally: &Tally, level: Level) -> Figure {
+    let of_case = |(passed, scored): &(u32, u32)| {
+        Case::from(stats::Tally {
+            passed: u64::from(*passed),
+            scored: u64::from(*scored),
+            planned: u64::from(*scored),
+        })
+    };
+    let cases: Vec<Case> = tally.cases.iter().flatten().map(of_case).collect();
+    figure(strata::strat_wilson(&cases, &Units::default(), level))
 }
 
 /// A value in [0, 1] in its two readings.
@@ -82,5 +95,26 @@ pub(super) fn components(cases: &[Case]) -> Variance {
         icc: v.as_ref().and_then(|v| v.icc).map(round),
         deff: v.as_ref().and_then(|v| v.deff).map(round),
         seed_share: v.as_ref().and_then(|v| v.seed_share).map(round),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_written_rounded_and_with_its_fields_in_order() {
+        let level = Level::default();
+        let written = |f: stats::Figure| serde_json::to_string(&figure(f)).unwrap();
+        let third = stats::mean::log_t(&[1.0 / 3.0; 2], level).with_planned(3);
+        assert_eq!(
+            written(third),
+            r#"{"estimate":0.3333333333,"lo":null,"hi":null,"level":0.95,"method":"log_t","n_cases":1,"n":2,"n_planned":3,"note":"no spread"}"#
+        );
+        let nothing = stats::mean::log_t(&[], level);
+        assert_eq!(
+            written(nothing),
+            r#"{"estimate":null,"lo":null,"hi":null,"level":0.95,"method":"log_t","n_cases":0,"n":0,"n_planned":0,"note":"nothing scored"}"#
+        );
     }
 }

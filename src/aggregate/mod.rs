@@ -6,4 +6,5 @@ mod figures;
 mod summary;
 
 pub use actor::{Aggregator, Counting, Message};
+pub use figures::pass_rate_so_far;
 pub use summary::{Metric, Options, summarise};

@@ -35,7 +35,7 @@ pub struct Options<'a> {
     pub measure: Option<&'a dyn Fn(Vec<SessionRecord>) -> Result<Vec<Metric>>>,
 }
 
-/// The values of one hidden metric over some sessions of one case.
+/// A hidden metric that a case defines, with its values over some sessions of that case.
 pub type Metric = (String, Vec<Option<f64>>);
 
 /// Computes the figures of a run.
@@ -100,7 +100,8 @@ fn summarise_variant(
                 let of_metric = metrics
                     .entry(name)
                     .or_insert_with(|| vec![Case::default(); by_id.len()]);
-                of_metric[at] = Case::new(&values, values.len() as u64);
+                // A session without a value is missing from this figure, and counts as planned.
+                of_metric[at] = data.values(&values);
             }
         }
         cases.push(data);

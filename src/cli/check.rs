@@ -70,17 +70,10 @@ fn leaks(file: &Path, cases: &[Case], sealed: &SealedSuite) -> Vec<Problem> {
 
 /// Scripts of cases that are not in the case file: perhaps a typing error.
 fn unused_scripts(inputs: &Inputs) -> Vec<Problem> {
-    let files = inputs
-        .config
-        .variants
-        .iter()
-        .filter_map(|v| match &v.model.kind {
-            ModelKind::Scripted {
-                scripts: Some(file),
-                ..
-            } => Some(file.file.path.as_path()),
-            _ => None,
-        });
+    let files = inputs.config.variants.iter().filter_map(|v| {
+        let ModelKind::Scripted { scripts: from, .. } = &v.model.kind;
+        Some(from.as_ref()?.file.path.as_path())
+    });
     let ids: BTreeSet<_> = inputs.cases.iter().map(|case| &case.id).collect();
     let mut problems = Vec::new();
     for file in files.collect::<BTreeSet<_>>() {

@@ -98,8 +98,11 @@ impl Opened {
     /// The summary as it was written; computed now, without hidden metrics, when there is none.
     pub fn summary(&self) -> Result<Summary> {
         match std::fs::read(self.folder.summary()) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .internal(|| format!("{} cannot be read", self.folder.summary().display())),
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| {
+                Error::input(format!("{} is damaged", self.folder.summary().display()))
+                    .hint("remove it: the figures are then computed from farm.db")
+                    .caused_by(e)
+            }),
             Err(_) => self.compute(None),
         }
     }

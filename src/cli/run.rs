@@ -127,8 +127,9 @@ pub(super) fn execute(
     let unscored = ready.sealed.is_none();
     let ended = perform(ready, &folder, progress, hooks, abort_at);
     manifest.status = match &ended {
-        Ok((_, None)) => RunStatus::Finished,
-        Ok((_, Some(_))) => RunStatus::Interrupted,
+        // A signal that came when all had run has interrupted nothing.
+        Ok((summary, Some(_))) if summary.ledger.not_run > 0 => RunStatus::Interrupted,
+        Ok(_) => RunStatus::Finished,
         Err(_) => RunStatus::Failed,
     };
     let span = Span {
@@ -193,17 +194,12 @@ fn perform(
     };
     let level = summary::level(ready.config.suite.level)?;
     let ended = runtime.block_on(async {
-        let signals = tokio::spawn(signals::listen(shutdown));
+        // Until the runtime goes: a third press must also end a long export, and nothing else hears
+        // a signal once it has been listened for.
+        tokio::spawn(signals::listen(shutdown));
         let run = tokio::spawn(run::run(ready.plan, setup));
-        let ended = watch(
-            run,
-            Progress::new(screen::progress(progress)),
-            &tally,
-            level,
-        )
-        .await;
-        signals.abort();
-        ended
+        let progress = Progress::new(screen::progress(progress));
+        watch(run, progress, &tally, level).await
     });
     let joined = runtime.block_on(store.join());
     // When the store is lost, that is why the run broke off, and its error says what to do.
@@ -276,12 +272,16 @@ async fn watch(
     }
 }
 
-/// Writes what is known only when all is over.
+/// Writes what is known only when all is over. How the run ended is written even if its database
+/// cannot be read: it would seem to be at work for ever.
 fn close(folder: &RunFolder, mut manifest: Manifest, span: Span) -> Result<()> {
-    let reader = store::Reader::open(&folder.database())?;
-    manifest.totals = reader.totals()?;
+    let counted = store::Reader::open(&folder.database())
+        .and_then(|reader| Ok((reader.totals()?, reader.worked()?)));
+    if let Ok((totals, _)) = &counted {
+        manifest.totals = *totals;
+    }
     manifest.write(&folder.manifest())?;
-    let (sessions, work_s) = reader.worked()?;
+    let (_, (sessions, work_s)) = counted?;
     let spans = vec![Span {
         sessions,
         work_s,

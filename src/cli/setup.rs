@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,7 +12,9 @@ use serde_json::json;
 
 use super::args::InputArgs;
 use crate::{
-    config::{self, CaseRules, ConfigFile, Known, ModelKind, Resolved, Selection, Sources},
+    config::{
+        self, CaseRules, ConfigFile, Known, ModelConfig, ModelKind, Resolved, Selection, Sources,
+    },
     domain::{Case, CaseId, Script},
     error::{Context, Error, Problem, Result},
     model::{self, Model, Scripted, Scripts},
@@ -25,7 +28,7 @@ use crate::{
 const SEALED_FOLDER: &str = "configs/sealed";
 
 /// All that a run needs before it begins.
-pub struct Ready {
+pub(super) struct Ready {
     /// What is run.
     pub plan: Plan,
     /// Who knows the answers; none with `--unscored`.
@@ -39,7 +42,7 @@ pub struct Ready {
 }
 
 /// The inputs as read, with all that is wrong with them.
-pub struct Inputs {
+pub(super) struct Inputs {
     /// The config.
     pub config: Resolved,
     /// All cases of the file.
@@ -56,7 +59,7 @@ pub struct Inputs {
 ///
 /// # Errors
 /// When the config is wrong: without it nothing else can be judged.
-pub fn read(args: &InputArgs) -> Result<Inputs> {
+pub(super) fn read(args: &InputArgs) -> Result<Inputs> {
     let config = resolve(args)?;
     let sealed_file = (!config.run.unscored).then(|| sealed_file(args, &config));
     let rules = CaseRules {
@@ -68,29 +71,21 @@ pub fn read(args: &InputArgs) -> Result<Inputs> {
     let cases: Vec<Case> = lines.values.into_iter().map(|(_, case)| case).collect();
     let mut scripts = BTreeMap::new();
     for variant in &config.variants {
-        let ModelKind::Scripted {
-            scripts: Some(file),
-            ..
-        } = &variant.model.kind
-        else {
+        let ModelKind::Scripted { scripts: from, .. } = &variant.model.kind;
+        let Some(file) = from.as_ref().map(|from| &from.file.path) else {
             continue;
         };
-        if !scripts.contains_key(&file.file.path) {
-            let lines = config::load_scripts(&file.file.path);
+        if !scripts.contains_key(file) {
+            let lines = config::load_scripts(file);
             problems.extend(lines.problems);
-            scripts.insert(
-                file.file.path.clone(),
-                lines.values.into_iter().map(|(_, script)| script).collect(),
-            );
+            let of_file = lines.values.into_iter().map(|(_, script)| script);
+            scripts.insert(file.clone(), of_file.collect());
         }
     }
     // Cases that could not be read have no id to join: their sealed halves would look left over.
+    let case_file = args.cases.display().to_string();
     let sealed = match sealed_file {
-        Some(file)
-            if problems
-                .iter()
-                .all(|p| p.file != args.cases.display().to_string()) =>
-        {
+        Some(file) if problems.iter().all(|p| p.file != case_file) => {
             let ids: Vec<CaseId> = cases.iter().map(|case| case.id.clone()).collect();
             score::load(&file, &ids)
                 .map_err(|more| problems.extend(more))
@@ -111,7 +106,7 @@ pub fn read(args: &InputArgs) -> Result<Inputs> {
 ///
 /// # Errors
 /// Everything that is wrong, at once.
-pub fn prepare(args: &InputArgs) -> Result<Ready> {
+pub(super) fn prepare(args: &InputArgs) -> Result<Ready> {
     let inputs = read(args)?;
     if !inputs.problems.is_empty() {
         return Err(Error::problems(inputs.problems));
@@ -123,7 +118,7 @@ pub fn prepare(args: &InputArgs) -> Result<Ready> {
 ///
 /// # Errors
 /// When nothing is selected, or a scripted model has no script for a session.
-pub fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
+pub(super) fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
     let Inputs {
         config,
         cases,
@@ -139,7 +134,7 @@ pub fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
     let cases = config::select(cases, selection)?;
     let digests = digests(args, &config, &cases, sealed.as_ref())?;
     let registry = registry(&config)?;
-    let variants = variants(&config, &cases, scripts)?;
+    let variants = variants(&config, &cases, &scripts)?;
     let folder = args.cases.parent().unwrap_or(Path::new(""));
     let cases = cases
         .into_iter()
@@ -180,6 +175,12 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
             i64::try_from(concurrency).input(|| "--concurrency is too large".to_owned())?;
         flags.push(("run.concurrency", concurrency.into()));
     }
+    if let Some(sealed) = &args.sealed {
+        let sealed = sealed
+            .to_str()
+            .ok_or_else(|| Error::input("--sealed is not UTF-8: rename the file"))?;
+        flags.push(("run.sealed", sealed.into()));
+    }
     if args.unscored {
         flags.push(("run.unscored", true.into()));
     }
@@ -199,12 +200,9 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
     })
 }
 
-/// `--sealed`, the config's, or the one named like the case file.
+/// The config's, or the one named like the case file.
 fn sealed_file(args: &InputArgs, config: &Resolved) -> PathBuf {
-    let named = args
-        .sealed
-        .clone()
-        .or_else(|| config.run.sealed.as_ref().map(|s| s.path.clone()));
+    let named = config.run.sealed.as_ref().map(|sealed| sealed.path.clone());
     named.unwrap_or_else(|| {
         let stem = args.cases.file_stem().unwrap_or_default();
         Path::new(SEALED_FOLDER).join(stem).with_extension("jsonl")
@@ -265,7 +263,7 @@ fn registry(config: &Resolved) -> Result<Registry> {
 fn variants(
     config: &Resolved,
     cases: &[Case],
-    scripts: BTreeMap<PathBuf, Vec<Script>>,
+    scripts: &BTreeMap<PathBuf, Vec<Script>>,
 ) -> Result<Vec<Variant>> {
     let verifiers = Verifiers::new(config.session.verifiers.iter().map(String::as_str))
         .input(|| "session.verifiers".to_owned())?;
@@ -274,39 +272,10 @@ fn variants(
             tool_mode: variant.model.tool_mode,
             text_calls: variant.model.text_calls,
         };
-        let ModelKind::Scripted {
-            scripts: file,
-            latency,
-        } = &variant.model.kind;
-        let of_file = file
-            .as_ref()
-            .and_then(|f| scripts.get(&f.file.path))
-            .cloned()
-            .unwrap_or_default();
-        let name = variant.model.name.as_str();
-        let inline = cases
-            .iter()
-            .filter_map(|case| Some((case.id.clone(), case.script.clone()?)));
-        let scripts = Scripts::new(of_file, inline).map_err(|errors| {
-            let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            Error::input(format!("model {name}: {}", all.join("; ")))
-        })?;
-        check_scripts(
-            name,
-            file.as_ref().map(|f| f.file.path.as_path()),
-            &scripts,
-            config,
-            cases,
-        )?;
-        let model: Arc<dyn Model> = Arc::new(Scripted::new(
-            name,
-            scripts,
-            options,
-            (!latency.is_zero()).then_some(*latency),
-        ));
+        let seeds = config.run.seeds.range();
         Ok(Variant {
             name: variant.name.clone(),
-            model,
+            model: scripted(&variant.model, options, seeds, cases, scripts)?,
             endpoint: "scripted".to_owned(),
             prompt: variant.prompt.text.clone(),
             tools: variant.tools.clone(),
@@ -320,18 +289,44 @@ fn variants(
     variants.collect()
 }
 
+/// A scripted model that has a script for every session.
+fn scripted(
+    model: &ModelConfig,
+    options: model::Options,
+    seeds: Range<u64>,
+    cases: &[Case],
+    scripts: &BTreeMap<PathBuf, Vec<Script>>,
+) -> Result<Arc<dyn Model>> {
+    let name = model.name.as_str();
+    let ModelKind::Scripted {
+        scripts: from,
+        latency,
+    } = &model.kind;
+    let file = from.as_ref().map(|from| from.file.path.as_path());
+    let of_file = file.and_then(|file| scripts.get(file));
+    let inline = cases
+        .iter()
+        .filter_map(|case| Some((case.id.clone(), case.script.clone()?)));
+    let scripts = Scripts::new(of_file.cloned().unwrap_or_default(), inline).map_err(|errors| {
+        let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Error::input(format!("model {name}: {}", all.join("; ")))
+    })?;
+    check_scripts(name, file, &scripts, &seeds, cases)?;
+    let latency = (!latency.is_zero()).then_some(*latency);
+    Ok(Arc::new(Scripted::new(name, scripts, options, latency)))
+}
+
 /// A session without a script would fail at its first turn: better to say so before anything runs.
 fn check_scripts(
     model: &str,
     file: Option<&Path>,
     scripts: &Scripts,
-    config: &Resolved,
+    seeds: &Range<u64>,
     cases: &[Case],
 ) -> Result<()> {
-    let seeds = config.run.seeds.range();
     let without: Vec<&str> = cases
         .iter()
-        .filter(|case| seeds.clone().any(|seed| !scripts.has(&case.id, seed)))
+        .filter(|case| !scripts.covers(&case.id, seeds.clone()))
         .map(|case| case.id.as_str())
         .collect();
     if without.is_empty() {

@@ -1,10 +1,11 @@
 //! Figures on the way to a person.
 
 use crate::{
-    aggregate::Metric,
+    aggregate::{self, Metric},
     domain::{SessionRecord, Tally},
     error::{Context, Result},
-    stats::{self, Case, Level, Units, strata},
+    report::text::{self, Unit},
+    stats::Level,
 };
 
 /// Asks the scorer for the values of hidden metrics.
@@ -15,20 +16,7 @@ pub(super) fn level(level: f64) -> Result<Level> {
     Level::new(level).input(|| "suite.level".to_owned())
 }
 
-/// The pass rate so far, of the variant that is alone or of all together.
+/// The pass rate so far, as progress shows it.
 pub(super) fn pass_rate(tally: &Tally, level: Level) -> String {
-    let cases: Vec<Case> = tally
-        .cases
-        .iter()
-        .flatten()
-        .map(|(passed, scored)| {
-            let (passed, scored) = (u64::from(*passed), u64::from(*scored));
-            Case::from(stats::Tally {
-                passed,
-                scored,
-                planned: scored,
-            })
-        })
-        .collect();
-    strata::strat_wilson(&cases, &Units::default(), level).to_string()
+    text::figure(&aggregate::pass_rate_so_far(tally, level), Unit::Plain)
 }

@@ -3,7 +3,10 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::error::{Context, Result};
+use crate::{
+    domain::hex,
+    error::{Context, Result},
+};
 
 /// SHA-256 of some bytes, in lower-case hex.
 #[must_use]
@@ -21,10 +24,6 @@ pub fn digest(value: &Value) -> Result<String> {
     let canonical =
         serde_json_canonicalizer::to_vec(value).internal(|| "canonical JSON".to_owned())?;
     Ok(sha256_hex(&canonical))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::digest::hex;
+use crate::domain::hex;
 
 /// The most files and folders in one folder.
 const MAX_FILES: usize = 10_000;

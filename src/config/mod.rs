@@ -36,7 +36,7 @@ pub use scripts::load_scripts;
 pub use seeds::{SeedError, SeedRange};
 pub use select::{Selection, select};
 pub use settings::{Located, Origin};
-pub use variants::{DEFAULT_PROMPT, Known, ModelConfig, ModelKind, Prompt, Scripts, Variant};
+pub use variants::{DEFAULT_PROMPT, Known, ModelConfig, ModelKind, Prompt, ScriptFile, Variant};
 
 use crate::error::{Error, Problem, Result};
 use kinds::did_you_mean;

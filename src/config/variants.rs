@@ -55,7 +55,7 @@ pub enum ModelKind {
     /// Replies written in advance.
     Scripted {
         /// A file of scripts; none: those in the cases.
-        scripts: Option<Scripts>,
+        scripts: Option<ScriptFile>,
         /// How long a reply takes.
         latency: Duration,
     },
@@ -63,7 +63,7 @@ pub enum ModelKind {
 
 /// A file of scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scripts {
+pub struct ScriptFile {
     /// Where it is.
     pub file: Located,
     /// SHA-256 of its bytes, hex.
@@ -292,11 +292,11 @@ impl Builder<'_> {
         None
     }
 
-    fn scripts(&mut self, model: &str) -> Option<Scripts> {
+    fn scripts(&mut self, model: &str) -> Option<ScriptFile> {
         let path = ["models", model, "scripts"];
         let file = self.settings.located(&path)?;
         match std::fs::read(&file.path) {
-            Ok(bytes) => Some(Scripts {
+            Ok(bytes) => Some(ScriptFile {
                 sha256: sha256_hex(&bytes),
                 file,
             }),

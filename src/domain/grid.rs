@@ -39,12 +39,6 @@ impl Grid {
         self.row() * (self.seeds.end - self.seeds.start)
     }
 
-    /// How many sessions one variant has.
-    #[must_use]
-    pub fn planned_per_variant(&self) -> u64 {
-        self.cases.len() as u64 * (self.seeds.end - self.seeds.start)
-    }
-
     /// The numbers of all sessions.
     #[must_use]
     pub fn span(&self) -> Range<u64> {

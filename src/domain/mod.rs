@@ -1,4 +1,7 @@
-//! The words of farm as plain data, with their serde. Nothing here does anything.
+//! The words of farm as plain data, with their serde.
+//!
+//! They decide nothing. What does something here is what every room needs alike: [`jsonl`] reads
+//! the files that people write, [`Clock`] tells the time, and seeds are derived and drawn.
 
 mod case;
 mod clock;
@@ -17,6 +20,7 @@ mod script;
 mod seed;
 mod summary;
 mod tally;
+mod text;
 mod tool;
 pub mod trace;
 mod usage;
@@ -41,6 +45,7 @@ pub use summary::{
     SummaryStatus, Variance, VariantSummary,
 };
 pub use tally::Tally;
+pub use text::{hex, shortened};
 pub use tool::{Observation, ToolMode, ToolSpec, is_wire_name};
 pub use usage::Usage;
 pub use verdict::{CheckResult, ScoreError, Verdict};

@@ -48,25 +48,6 @@ impl Status {
     }
 }
 
-impl Outcome {
-    /// Of a session that crashed beyond its restarts: nothing is known of it but why.
-    #[must_use]
-    pub fn crashed(error: impl Into<String>) -> Self {
-        Self {
-            status: Status::Crashed,
-            limit: None,
-            answer: None,
-            steps_used: 0,
-            blocked: 0,
-            mean_score: None,
-            tokens_in: None,
-            tokens_out: None,
-            cost_usd: None,
-            error: Some(error.into()),
-        }
-    }
-}
-
 /// All that is kept of a session's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -90,4 +71,23 @@ pub struct Outcome {
     pub cost_usd: Option<f64>,
     /// Why it failed, for `model_error` and `crashed`.
     pub error: Option<String>,
+}
+
+impl Outcome {
+    /// Of a session that crashed beyond its restarts: nothing is known of it but why.
+    #[must_use]
+    pub fn crashed(error: impl Into<String>) -> Self {
+        Self {
+            status: Status::Crashed,
+            limit: None,
+            answer: None,
+            steps_used: 0,
+            blocked: 0,
+            mean_score: None,
+            tokens_in: None,
+            tokens_out: None,
+            cost_usd: None,
+            error: Some(error.into()),
+        }
+    }
 }

@@ -157,6 +157,18 @@ pub enum Label {
     Flaky,
 }
 
+impl Label {
+    /// The name in formats.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Never => "never",
+            Self::Flaky => "flaky",
+        }
+    }
+}
+
 /// How often one check held.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckSummary {

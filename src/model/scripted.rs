@@ -1,7 +1,7 @@
 //! The scripted model: its replies are written down, so that a session costs nothing and is the
 //! same every time.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, ops::Range, sync::Arc, time::Duration};
 
 use super::{
     Model, ModelError, ModelErrorKind, Options, Reply, Request, Retry,
@@ -79,10 +79,12 @@ impl Scripts {
         }
     }
 
-    /// Whether there is a script for that case and seed.
+    /// Whether there is a script for that case and each of `seeds`.
     #[must_use]
-    pub fn has(&self, case: &CaseId, seed: u64) -> bool {
-        self.get(case, seed).is_some()
+    pub fn covers(&self, case: &CaseId, mut seeds: Range<u64>) -> bool {
+        self.cases.get(case).is_some_and(|of_case| {
+            of_case.every.is_some() || seeds.all(|seed| of_case.seeds.contains_key(&seed))
+        })
     }
 
     /// The script of that seed alone, else that of all seeds.
@@ -117,12 +119,6 @@ impl Scripted {
             options,
             latency,
         }
-    }
-
-    /// Whether it can answer a session of that case and seed.
-    #[must_use]
-    pub fn has(&self, case: &CaseId, seed: u64) -> bool {
-        self.scripts.has(case, seed)
     }
 
     fn reply(&self, request: &Request<'_>) -> Result<Reply, ModelError> {
@@ -249,14 +245,12 @@ mod tests {
             ("b", 0, "only"),
             ("c", 9, "inline"),
         ] {
-            assert!(model.has(&id(case), seed));
             assert_eq!(
                 answer(&ask(&model, case, seed, &start).await.unwrap()),
                 want
             );
         }
         for (case, seed) in [("b", 1), ("d", 0)] {
-            assert!(!model.has(&id(case), seed));
             let error = ask(&model, case, seed, &start).await.unwrap_err();
             assert_eq!(
                 (error.kind, error.retry),
@@ -264,6 +258,30 @@ mod tests {
             );
             let named = format!("model scripted has no script for case {case}, seed {seed}");
             assert!(error.message.contains(&named), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_case_is_covered_by_a_script_of_all_seeds_or_one_of_each() {
+        let lines = [
+            line("a", None, &answers("every")),
+            line("b", Some(3), &answers("third")),
+            line("b", Some(4), &answers("fourth")),
+        ];
+        let scripts = Scripts::new(lines, []).unwrap();
+        let table = [
+            ("a", 0..u64::MAX, true),
+            ("b", 3..5, true),
+            ("b", 2..5, false),
+            ("b", 3..u64::MAX, false),
+            ("c", 0..1, false),
+        ];
+        for (case, seeds, want) in table {
+            assert_eq!(
+                scripts.covers(&id(case), seeds.clone()),
+                want,
+                "{case} {seeds:?}"
+            );
         }
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::text;
-use crate::domain::{CaseSummary, Figure, Label, Ledger, VariantSummary};
+use crate::domain::{CaseSummary, CheckSummary, Figure, Label, Ledger, VariantSummary};
 
 /// Cells of [`error_bar`].
 const BAR: usize = 11;
@@ -24,7 +24,7 @@ pub(super) fn worst_first(variant: &VariantSummary) -> Vec<&CaseSummary> {
 /// The checks that did not always hold, as `name k/n`: failed in k of n sessions. The most
 /// frequent first.
 pub(super) fn failed_checks(case: &CaseSummary) -> Vec<String> {
-    let failed = |c: &crate::domain::CheckSummary| c.n.saturating_sub(c.passed);
+    let failed = |c: &CheckSummary| c.n.saturating_sub(c.passed);
     let mut checks: Vec<_> = case.checks.iter().filter(|c| failed(c) > 0).collect();
     checks.sort_by_key(|c| std::cmp::Reverse(failed(c)));
     checks
@@ -38,12 +38,7 @@ pub(super) fn failed_checks(case: &CaseSummary) -> Vec<String> {
 
 /// The word for how a case fares.
 pub(super) fn label(case: &CaseSummary) -> &'static str {
-    match case.label {
-        Some(Label::Always) => "always",
-        Some(Label::Never) => "never",
-        Some(Label::Flaky) => "flaky",
-        None => "–",
-    }
+    case.label.map_or("–", Label::as_str)
 }
 
 /// What is missing of sessions, as `3 errored, 2 not_run`; empty when nothing is.

@@ -58,15 +58,7 @@ fn line(variant: &VariantName, case: &CaseSummary) -> Vec<String> {
     line.extend(limits(&case.pass_rate));
     line.push(case.pass_rate.method.clone());
     line.push(case.pass_rate.level.to_string());
-    line.push(
-        match case.label {
-            Some(Label::Always) => "always",
-            Some(Label::Never) => "never",
-            Some(Label::Flaky) => "flaky",
-            None => "",
-        }
-        .to_owned(),
-    );
+    line.push(case.label.map_or("", Label::as_str).to_owned());
     line.push(number(case.max_failure_rate));
     line.push(number(case.flakiness));
     line.extend(limits(&case.verifier_score));

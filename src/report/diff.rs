@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use crate::domain::trace::FREE_FIELDS;
+use crate::domain::{shortened, trace::FREE_FIELDS};
 
 /// Texts longer than this are shown as a diff of their lines.
 const SHORT: usize = 60;
@@ -130,13 +130,9 @@ fn lines(text: &mut String, a: &str, b: &str) {
 }
 
 fn short(value: Option<&Value>) -> String {
-    let Some(value) = value else {
-        return "(missing)".to_owned();
-    };
-    let text = value.to_string();
-    match text.char_indices().nth(2 * SHORT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    match value {
+        Some(value) => shortened(&value.to_string(), 2 * SHORT),
+        None => "(missing)".to_owned(),
     }
 }
 

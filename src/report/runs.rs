@@ -4,7 +4,7 @@ use super::{
     table::{Column, lines},
     text::count,
 };
-use crate::store::{Manifest, manifest::RunStatus};
+use crate::store::Manifest;
 
 /// One line a run, oldest first.
 #[must_use]
@@ -12,7 +12,7 @@ pub fn render(manifests: &[Manifest]) -> String {
     let of = |cell: fn(&Manifest) -> String| manifests.iter().map(cell).collect::<Vec<String>>();
     let columns = [
         Column::left("run", of(|m| m.run.clone())),
-        Column::left("status", of(|m| status(m.status).to_owned())),
+        Column::left("status", of(|m| m.status.as_str().to_owned())),
         Column::left("cases", of(|m| m.inputs.cases.clone())),
         Column::right("sessions", of(|m| count(sessions(m)))),
         Column::left(
@@ -32,13 +32,4 @@ pub fn render(manifests: &[Manifest]) -> String {
 fn sessions(manifest: &Manifest) -> u64 {
     let grid = &manifest.grid;
     grid.cases * grid.variants.len() as u64 * (grid.seeds.end - grid.seeds.start)
-}
-
-fn status(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Running => "running",
-        RunStatus::Finished => "finished",
-        RunStatus::Interrupted => "interrupted",
-        RunStatus::Failed => "failed",
-    }
 }

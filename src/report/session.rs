@@ -5,7 +5,7 @@ use super::{
     text::{self, visible},
 };
 use crate::domain::{
-    Decision, Judgment, Observation,
+    Decision, Judgment, Observation, Status,
     trace::{Record, RunEnd, RunStart, StepLine},
 };
 
@@ -182,9 +182,9 @@ impl Page<'_> {
 
     fn end(&mut self, end: &RunEnd) {
         let style = self.view.style;
-        let status = match end.status.as_str() {
-            status @ "completed" => style.green(status),
-            status => style.yellow(status),
+        let status = match end.status {
+            Status::Completed => style.green(end.status.as_str()),
+            other => style.yellow(other.as_str()),
         };
         let limit = end.limit.map(|limit| format!(" ({})", limit.as_str()));
         let tokens = match (end.usage.tokens_in, end.usage.tokens_out) {

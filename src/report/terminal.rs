@@ -7,7 +7,7 @@ use super::{
     table::{self, Column},
     text,
 };
-use crate::domain::{CaseSummary, Ledger, Summary, VariantSummary};
+use crate::domain::{CaseSummary, Figure, Label, Ledger, Summary, VariantSummary};
 
 /// How a summary is shown.
 #[derive(Debug, Clone, Copy)]
@@ -194,10 +194,10 @@ impl Page<'_> {
             self.line(&style.dim(&rule));
         }
         for (case, line) in shown.iter().zip(lines) {
-            let dot = match cases::label(case) {
-                "always" => style.green("●"),
-                "never" => style.red("●"),
-                _ => style.yellow("●"),
+            let dot = match case.label {
+                Some(Label::Always) => style.green("●"),
+                Some(Label::Never) => style.red("●"),
+                Some(Label::Flaky) | None => style.yellow("●"),
             };
             self.line(&line.replace('●', &dot));
             let failed = cases::failed_checks(case);
@@ -313,7 +313,7 @@ fn figure_tables(summary: &Summary, width: usize) -> (Form, Vec<Vec<String>>) {
     (Form::Bare, of(Form::Bare))
 }
 
-fn pass_rate<'a>(summary: &Summary, variant: &'a VariantSummary) -> &'a crate::domain::Figure {
+fn pass_rate<'a>(summary: &Summary, variant: &'a VariantSummary) -> &'a Figure {
     overall::first(&variant.overall.pass_rate, summary.reading)
 }
 

@@ -1,6 +1,6 @@
 //! Figures, counts and money as text: three decimals, never more than is known.
 
-use crate::domain::Figure;
+use crate::{domain::Figure, stats::Method};
 
 /// How the numbers of a figure are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,21 +77,7 @@ pub fn level(figure: &Figure) -> String {
 /// The display name of a method tag; an unknown tag stands for itself.
 #[must_use]
 pub fn method(tag: &str) -> &str {
-    match tag {
-        "wilson" => "Wilson",
-        "clopper_pearson" => "Clopper-Pearson",
-        "jeffreys" => "Jeffreys",
-        "gen_jeffreys" => "gen. Jeffreys",
-        "wilson_large" => "Wilson (large)",
-        "strat_wilson" => "strat. Wilson",
-        "cluster_t" => "cluster t",
-        "clustered_micro" => "clustered micro",
-        "log_t" => "log-t",
-        "order_stat" => "order stat.",
-        "log_t_ratio" => "log-t ratio",
-        "cs_beta_binomial" => "conf. sequence",
-        other => other,
-    }
+    Method::by_tag(tag).map_or(tag, |method| method.name())
 }
 
 /// US dollars: `$1.250`, `$0.000412`, `$0.000`.
@@ -163,6 +149,8 @@ fn decimals(x: f64, places: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn of(estimate: Option<f64>, limits: Option<(f64, f64)>, n: u64, n_planned: u64) -> Figure {
@@ -176,6 +164,34 @@ mod tests {
             n,
             n_planned,
             note: None,
+        }
+    }
+
+    /// The rows of `stats.json` that say how a figure is printed.
+    #[test]
+    fn golden_stats_text() {
+        let table: Value = serde_json::from_str(&crate::golden::read("stats.json")).unwrap();
+        let rows = table["cases"].as_array().unwrap();
+        let mut ran = 0;
+        for row in rows.iter().filter(|row| row["method"] == "format") {
+            let given = &row["inputs"];
+            let limits = given["lo"].as_f64().zip(given["hi"].as_f64());
+            let n = given["n"].as_u64().unwrap();
+            let figure = Figure {
+                level: given["level"].as_f64().unwrap(),
+                // No tag, so it stands for itself.
+                method: given["name"].as_str().unwrap().to_owned(),
+                ..of(given["est"].as_f64(), limits, n, n)
+            };
+            assert_eq!(
+                super::figure(&figure, Unit::Plain),
+                row["expected"]["value"]
+            );
+            ran += 1;
+        }
+        // Another table may have none of these.
+        if std::env::var_os("FARM_GOLDEN").is_none() {
+            crate::golden::check_count("stats.json, format", ran, 4);
         }
     }
 

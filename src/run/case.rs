@@ -6,7 +6,7 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, Supervisio
 
 use super::{
     Hub,
-    policy::{self, Crashes, Decision, Progress},
+    policy::{self, AfterCrash, Crashes, Progress},
     supervisor::{Ending, RunMessage},
 };
 use crate::{
@@ -210,12 +210,12 @@ impl State {
             ts,
         }];
         match policy::after_crash(crashes, at, resumable, self.hub.plan.rng_seed(id)) {
-            Decision::Continue(delay) => {
+            AfterCrash::Continue(delay) => {
                 writes.push(Write::Restart { session: id });
                 self.hub.keep_restart(writes).await?;
                 self.begin(myself, id, attempt, again, history, delay).await
             }
-            Decision::Anew(delay) => {
+            AfterCrash::Anew(delay) => {
                 writes.push(Write::Restart { session: id });
                 writes.push(lost_attempt(id, attempt, reason, &history, ts));
                 self.hub.keep_restart(writes).await?;
@@ -226,7 +226,7 @@ impl State {
                 self.begin(myself, id, attempt + 1, again, Vec::new(), delay)
                     .await
             }
-            Decision::GiveUp => {
+            AfterCrash::GiveUp => {
                 let outcome = Arc::new(Outcome::crashed(reason));
                 writes.push(Write::End {
                     session: id,

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::plan::Plan;
 use crate::{
     aggregate,
-    domain::{Action, Clock, SessionId, SessionKey, Tally},
+    domain::{Action, Clock, SessionId, SessionKey, Tally, hex},
     error::{Context, Result},
     model::Reply,
     score,
@@ -158,10 +158,5 @@ fn called(turn: &StoredTurn) -> Vec<&str> {
 /// The folder of a session: a digest, so that any two keys differ in any file system. Each restart
 /// has its own, for the one before may not have been removed yet.
 fn folder_name(key: &SessionKey, restarts: u32) -> String {
-    let digest = Sha256::digest(format!("{key}\n{restarts}"));
-    digest
-        .iter()
-        .take(12)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&Sha256::digest(format!("{key}\n{restarts}"))[..12])
 }

@@ -16,7 +16,6 @@ use std::{
 use ractor::{Actor, ActorRef};
 use tokio::sync::oneshot;
 
-pub use hub::Hub;
 pub use plan::{Plan, PlannedCase, Variant};
 pub use shutdown::Shutdown;
 pub use supervisor::WindDown;
@@ -28,6 +27,7 @@ use crate::{
     score::{self, Measured, Scorer, ScorerOptions, SealedSuite},
     store::Handle,
 };
+use hub::Hub;
 use supervisor::{RunMessage, RunSupervisor};
 
 /// Where a run keeps things, and how it is steered.

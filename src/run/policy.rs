@@ -38,7 +38,7 @@ pub struct Progress {
 
 /// What to do with a session that crashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum AfterCrash {
     /// Go on from its durable turns, same attempt.
     Continue(Duration),
     /// Begin anew, as attempt + 1.
@@ -52,15 +52,15 @@ pub enum Decision {
 /// A session goes on from its durable turns if it can; a second crash at the same place begins
 /// anew, for then the durable part may be what breaks it.
 #[must_use]
-pub fn after_crash(crashes: Crashes, at: Progress, resumable: bool, rng_seed: u64) -> Decision {
+pub fn after_crash(crashes: Crashes, at: Progress, resumable: bool, rng_seed: u64) -> AfterCrash {
     if crashes.restarts >= MAX_RESTARTS {
-        return Decision::GiveUp;
+        return AfterCrash::GiveUp;
     }
     let delay = backoff(crashes.restarts, rng_seed);
     if resumable && crashes.last_at != Some(at) {
-        Decision::Continue(delay)
+        AfterCrash::Continue(delay)
     } else {
-        Decision::Anew(delay)
+        AfterCrash::Anew(delay)
     }
 }
 
@@ -103,9 +103,9 @@ mod tests {
                 last_at: last.map(place),
             };
             match after_crash(crashes, place(turns), resumable, 7) {
-                Decision::Continue(_) => "continue",
-                Decision::Anew(_) => "anew",
-                Decision::GiveUp => "give up",
+                AfterCrash::Continue(_) => "continue",
+                AfterCrash::Anew(_) => "anew",
+                AfterCrash::GiveUp => "give up",
             }
         };
         assert_eq!(kind(0, None, 3, true), "continue");

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     domain::{
-        CaseId,
+        CaseId, hex,
         jsonl::{self, Secrecy},
     },
     error::{Problem, nearest},
@@ -32,12 +32,7 @@ pub fn load(path: &Path, cases: &[CaseId]) -> Result<SealedSuite, Vec<Problem>> 
         digest.update(b"\n");
         loading.add(*number, text.get());
     }
-    let digest: String = digest
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    loading.finish(digest)
+    loading.finish(hex(&digest.finalize()))
 }
 
 /// What is known half way through a file.

@@ -2,7 +2,7 @@
 
 use super::{
     numbers,
-    sealed::{Measure, SealedSuite},
+    sealed::{Measure, Metric, SealedSuite},
 };
 use crate::domain::SessionRecord;
 
@@ -16,21 +16,27 @@ pub struct Measured {
     pub values: Vec<Option<f64>>,
 }
 
-/// Measures finished sessions by every metric of the suite.
+/// Measures finished sessions by every metric that one of their cases defines, in the order of the
+/// suite.
 pub(super) fn measure(suite: &SealedSuite, records: &[SessionRecord]) -> Vec<Measured> {
-    suite
-        .metric_names
-        .iter()
-        .map(|name| Measured {
+    let measured = |name: &String| {
+        let metrics: Vec<_> = records.iter().map(|r| metric(suite, name, r)).collect();
+        let is_defined = metrics.iter().any(Option::is_some);
+        let pairs = metrics.into_iter().zip(records);
+        is_defined.then(|| Measured {
             metric: name.clone(),
-            values: records.iter().map(|r| value(suite, name, r)).collect(),
+            values: pairs.map(|(m, record)| value(m?, record)).collect(),
         })
-        .collect()
+    };
+    suite.metric_names.iter().filter_map(measured).collect()
 }
 
-fn value(suite: &SealedSuite, name: &str, record: &SessionRecord) -> Option<f64> {
+fn metric<'a>(suite: &'a SealedSuite, name: &str, record: &SessionRecord) -> Option<&'a Metric> {
     let case = suite.cases.get(&record.key.case)?;
-    let metric = case.metrics.iter().find(|metric| metric.name == name)?;
+    case.metrics.iter().find(|metric| metric.name == name)
+}
+
+fn value(metric: &Metric, record: &SessionRecord) -> Option<f64> {
     match metric.measure {
         Measure::StepsOverOptimal { optimal } => {
             Some(f64::from(record.outcome.steps_used) / f64::from(optimal))

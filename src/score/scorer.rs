@@ -26,8 +26,9 @@ pub enum Message {
     /// To say when everything submitted before has been judged.
     Flush(RpcReplyPort<()>),
     /// To measure finished sessions, after the run: one [`Measured`] for every name of
-    /// [`SealedSuite::metric_names`], in that order. The values are the aggregator's alone. Ask in
-    /// batches: submits wait meanwhile.
+    /// [`SealedSuite::metric_names`] that one of their cases defines, in that order. The values are
+    /// the aggregator's alone. Ask case by case: submits wait meanwhile, and what a case does not
+    /// define is then told from what a session has no value of.
     Measure {
         /// The sessions. Their `steps` are not looked at and may be left out.
         records: Vec<SessionRecord>,

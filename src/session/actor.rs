@@ -347,9 +347,10 @@ impl State {
         self.store.commit(std::mem::take(&mut self.writes)).await
     }
 
+    /// None when no limit binds, as one that is longer than a [`Duration`] can be.
     fn time_left(&self) -> Option<Duration> {
-        let max = self.spec.limits.max_seconds?;
-        Some(Duration::try_from_secs_f64(max - self.worked.seconds()).unwrap_or_default())
+        let left = self.spec.limits.max_seconds? - self.worked.seconds();
+        Duration::try_from_secs_f64(left.max(0.0)).ok()
     }
 }
 

@@ -1,12 +1,9 @@
-//! A figure: an estimate, its interval and what they rest on, as it is written and printed.
+//! A figure: an estimate, its interval and what they rest on.
 
 use std::borrow::Cow;
-use std::fmt;
-
-use serde::Serialize;
 
 use super::level::Level;
-use super::round::{self, DIGITS, round_sig};
+use super::round::{DIGITS, round_sig};
 
 /// Why a figure, or its interval, is undefined.
 pub mod note {
@@ -37,8 +34,7 @@ pub mod note {
 }
 
 /// How an interval was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Wilson score interval.
     Wilson,
@@ -164,16 +160,13 @@ impl Counts {
 /// An estimate with its interval. `None` is undefined, and `note` says why.
 ///
 /// Limits are finite, hold the estimate, and differ within the ten digits that are written.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// Point estimate.
-    #[serde(serialize_with = "round::optional")]
     pub estimate: Option<f64>,
     /// Lower limit.
-    #[serde(serialize_with = "round::optional")]
     pub lo: Option<f64>,
     /// Upper limit.
-    #[serde(serialize_with = "round::optional")]
     pub hi: Option<f64>,
     /// Confidence level of the limits.
     pub level: Level,
@@ -289,56 +282,6 @@ impl Figure {
     }
 }
 
-impl fmt::Display for Figure {
-    /// The text form of [`line()`].
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (n, planned) = (self.n, self.n_planned);
-        let name = self.method.name();
-        f.write_str(&line(
-            self.estimate,
-            self.interval(),
-            (n, planned),
-            name,
-            self.level,
-        ))
-    }
-}
-
-/// Text of a figure, three decimals: `0.833 [0.552, 0.953] n=12 Wilson 95 %`; with missing
-/// sessions `n=11/12`; without an interval `7.000 [n/a] n=1`; without an estimate `n/a n=0`.
-///
-/// `sessions` is (scored, planned).
-pub fn line(
-    estimate: Option<f64>,
-    interval: Option<Interval>,
-    sessions: (u64, u64),
-    name: &str,
-    level: Level,
-) -> String {
-    let n = match sessions {
-        (scored, planned) if scored == planned => format!("n={scored}"),
-        (scored, planned) => format!("n={scored}/{planned}"),
-    };
-    match (estimate, interval) {
-        (None, _) => format!("n/a {n}"),
-        (Some(estimate), None) => format!("{} [n/a] {n}", decimals(estimate)),
-        (Some(estimate), Some(Interval { lo, hi })) => {
-            let (estimate, lo, hi) = (decimals(estimate), decimals(lo), decimals(hi));
-            format!("{estimate} [{lo}, {hi}] {n} {name} {level}")
-        }
-    }
-}
-
-/// Three decimals, and no `-0.000`.
-fn decimals(x: f64) -> String {
-    let text = format!("{x:.3}");
-    if text == "-0.000" {
-        "0.000".to_owned()
-    } else {
-        text
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -355,37 +298,11 @@ mod tests {
     }
 
     #[test]
-    fn text_forms() {
-        let full = figure(0.8333, 0.552, 0.953);
-        assert_eq!(full.to_string(), "0.833 [0.552, 0.953] n=12 Wilson 95 %");
-        let missing = full.with_planned(13);
-        assert_eq!(
-            missing.to_string(),
-            "0.833 [0.552, 0.953] n=12/13 Wilson 95 %"
-        );
-        assert_eq!(figure(7.0, f64::NAN, 8.0).to_string(), "7.000 [n/a] n=12");
-        assert_eq!(
-            figure(f64::NAN, 0.0, 1.0).with_planned(14).to_string(),
-            "n/a n=12/14"
-        );
-        assert_eq!(
-            figure(-1e-9, -1.0, 1.0).to_string(),
-            "0.000 [-1.000, 1.000] n=12 Wilson 95 %"
-        );
-    }
-
-    #[test]
-    fn json_has_its_fields_in_order() {
-        let json = serde_json::to_string(&figure(1.0 / 3.0, -0.0, 2.0 / 3.0)).unwrap();
-        assert_eq!(
-            json,
-            r#"{"estimate":0.3333333333,"lo":0.0,"hi":0.6666666667,"level":0.95,"method":"wilson","n_cases":1,"n":12,"n_planned":12,"note":null}"#
-        );
-        let json = serde_json::to_string(&figure(f64::NAN, 0.0, 1.0)).unwrap();
-        assert_eq!(
-            json,
-            r#"{"estimate":null,"lo":null,"hi":null,"level":0.95,"method":"wilson","n_cases":1,"n":12,"n_planned":12,"note":"value out of range"}"#
-        );
+    fn each_tag_leads_to_its_method() {
+        for method in Method::ALL {
+            assert_eq!(Method::by_tag(method.tag()), Some(method));
+        }
+        assert_eq!(Method::by_tag("Wilson"), None);
     }
 
     #[test]

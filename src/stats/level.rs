@@ -1,11 +1,6 @@
 //! The confidence level of an interval.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
-
 use super::quantile::normal_quantile;
-use super::round::{self, DIGITS, round_sig};
 
 /// Confidence level of a two-sided interval, strictly between 0 and 1; 0.95 by default.
 ///
@@ -57,19 +52,6 @@ impl Default for Level {
     }
 }
 
-impl fmt::Display for Level {
-    /// `95 %`, `99.5 %`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} %", round_sig(self.0 * 100.0, DIGITS))
-    }
-}
-
-impl Serialize for Level {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        round::number(&self.0, serializer)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,14 +66,6 @@ mod tests {
             "confidence level 95 is not between 0 and 1 (both excluded); write 0.95 for 95 %"
         );
         assert_eq!(Level::new(0.95), Ok(Level::default()));
-    }
-
-    #[test]
-    fn prints_per_cent() {
-        let table = [(0.95, "95 %"), (0.9, "90 %"), (0.995, "99.5 %")];
-        for (level, want) in table {
-            assert_eq!(Level::new(level).unwrap().to_string(), want);
-        }
     }
 
     #[test]

@@ -1,19 +1,14 @@
 //! What missing sessions could have said.
 
-use serde::Serialize;
-
 use super::cases::{Case, Units, total};
 use super::moments;
-use super::round;
 
 /// The overall rate if every missing session had failed, and if every one had passed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     /// All missing failed: (1/G)Σ k_i/N_i.
-    #[serde(serialize_with = "round::optional")]
     pub lo: Option<f64>,
     /// All missing passed: (1/G)Σ (k_i + N_i - n_i)/N_i.
-    #[serde(serialize_with = "round::optional")]
     pub hi: Option<f64>,
     /// Sessions planned and not scored.
     pub missing: u64,

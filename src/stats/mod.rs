@@ -15,7 +15,8 @@
 //! - [`quantile`], [`moments`], [`round`]: what those are made of.
 //!
 //! An undefined number is `None` with a note that says why. NaN, infinities and zero-width
-//! intervals are never produced.
+//! intervals are never produced. How a figure is written is the affair of `domain::Figure`, how it
+//! is printed that of `report::text`.
 
 mod cases;
 mod figure;
@@ -36,6 +37,6 @@ mod golden;
 mod properties;
 
 pub use cases::{Case, Tally, Units};
-pub use figure::{Counts, Figure, Interval, Method, line, note};
+pub use figure::{Counts, Figure, Interval, Method, note};
 pub use level::{InvalidLevel, Level};
-pub use round::round_sig;
+pub use round::{DIGITS, round_sig};

@@ -76,7 +76,7 @@ fn sound(figure: &Figure, least: f64, most: f64) -> Result<(), TestCaseError> {
         (_, None) => prop_assert!(figure.note.is_some(), "unexplained: {:?}", figure),
         (None, Some(_)) => prop_assert!(false, "limits of nothing: {:?}", figure),
     }
-    let text = serde_json::to_string(figure).unwrap() + &figure.to_string();
+    let text = format!("{figure:?}");
     prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{}", text);
     Ok(())
 }

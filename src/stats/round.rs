@@ -1,7 +1,5 @@
 //! Rounding of numbers as they are written.
 
-use serde::Serializer;
-
 /// Significant digits of every written number (DESIGN §6).
 pub const DIGITS: usize = 10;
 
@@ -17,23 +15,6 @@ pub fn round_sig(x: f64, digits: usize) -> f64 {
     match format!("{x:.decimals$e}").parse::<f64>() {
         Ok(rounded) if rounded.is_finite() => rounded + 0.0, // -0.0 + 0.0 is 0.0
         _ => x,
-    }
-}
-
-/// For `#[serde(serialize_with)]`: the number to [`DIGITS`] digits, `null` if it is not finite.
-pub fn number<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if x.is_finite() {
-        serializer.serialize_f64(round_sig(*x, DIGITS))
-    } else {
-        serializer.serialize_none()
-    }
-}
-
-/// For `#[serde(serialize_with)]`: as [`number`], and `null` for `None`.
-pub fn optional<S: Serializer>(x: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    match x {
-        Some(x) => number(x, serializer),
-        None => serializer.serialize_none(),
     }
 }
 

@@ -1,40 +1,29 @@
 //! Where the noise comes from: seeds within cases, or cases.
 
-use serde::Serialize;
-
 use super::cases::{Case, Units, counts};
 use super::figure::{Figure, Interval, Method, note};
 use super::level::Level;
 use super::quantile::t_quantile;
-use super::round;
 
 /// One-way analysis of variance of all scored sessions, cases as groups.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VarianceComponents {
     /// Variance between cases: max(0, (MSB - MSW)/n₀).
-    #[serde(serialize_with = "round::number")]
     pub between: f64,
     /// Variance between the seeds of a case: MSW.
-    #[serde(serialize_with = "round::number")]
     pub within: f64,
     /// Mean square between cases.
-    #[serde(serialize_with = "round::number")]
     pub msb: f64,
     /// Mean square within cases.
-    #[serde(serialize_with = "round::number")]
     pub msw: f64,
     /// Effective sessions per case, (N - Σn_i²/N)/(G - 1).
-    #[serde(serialize_with = "round::number")]
     pub n0: f64,
     /// Intraclass correlation between/(between + within); `None` when both are 0.
-    #[serde(serialize_with = "round::optional")]
     pub icc: Option<f64>,
     /// Design effect 1 + (N/G - 1)·ICC.
-    #[serde(serialize_with = "round::optional")]
     pub deff: Option<f64>,
     /// Share of Var = between/G + within/N that is due to seeds: large, add seeds; small, add
     /// cases. `None` when both are 0.
-    #[serde(serialize_with = "round::optional")]
     pub seed_share: Option<f64>,
 }
 
@@ -76,16 +65,13 @@ pub fn variance_components(cases: &[Case]) -> Option<VarianceComponents> {
 }
 
 /// Session-weighted mean with its cluster-robust errors.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ClusteredMicro {
     /// The mean and its interval.
-    #[serde(flatten)]
     pub figure: Figure,
     /// Standard error without small-sample correction.
-    #[serde(serialize_with = "round::optional")]
     pub se_cr0: Option<f64>,
     /// Standard error times √(G/(G - 1)).
-    #[serde(serialize_with = "round::optional")]
     pub se_cr1: Option<f64>,
 }
 

@@ -129,7 +129,6 @@ impl Export<'_> {
                 for row in self.reader.rows_of(self.grid, variant, case) {
                     let (id, row) = row?;
                     push(&mut buffer, &score_line(&self.grid.key(id), row.as_ref()))?;
-                    buffer.push(b'\n');
                     out.take(&mut buffer, BUFFER)?;
                 }
             }
@@ -183,15 +182,12 @@ impl Export<'_> {
         start.attempt = row.attempt;
         start.ts = row.began;
         push(out, &Line::RunStart(start))?;
-        out.push(b'\n');
         self.steps(row.session, row.attempt, out)?;
         let end = match row.outcome {
             Some(outcome) => run_end(outcome, row.ended),
             None => self.interrupted(row.session, row.attempt)?,
         };
-        push(out, &Line::RunEnd(&end))?;
-        out.push(b'\n');
-        Ok(())
+        push(out, &Line::RunEnd(&end))
     }
 
     /// The step lines. The first step of a turn carries the turn's fields: both statements run in
@@ -308,8 +304,12 @@ fn number(value: f64) -> String {
     format!("{value:?}")
 }
 
+/// Adds a line of JSON.
 fn push(out: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
-    serde_json::to_writer(out, value).internal(|| "a trace line cannot be written".to_owned())
+    serde_json::to_writer(&mut *out, value)
+        .internal(|| "a line of traces or scores cannot be written".to_owned())?;
+    out.push(b'\n');
+    Ok(())
 }
 
 /// A file that grows under a temporary name.

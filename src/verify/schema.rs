@@ -4,7 +4,7 @@ use jsonschema::{ValidationError, error::ValidationErrorKind};
 
 use super::{Context, Item, Verifier};
 use crate::{
-    domain::{Call, Code, Judgment, MAX_ARGS_BYTES, Phase},
+    domain::{Call, Code, Judgment, MAX_ARGS_BYTES, Phase, shortened},
     tool::ToolSet,
 };
 
@@ -74,7 +74,7 @@ fn violations(errors: &[ValidationError<'_>]) -> String {
         if !text.is_empty() {
             text.push_str("; ");
         }
-        text.push_str(&excerpt(&violation(error), MAX_VIOLATION_CHARS));
+        text.push_str(&shortened(&violation(error), MAX_VIOLATION_CHARS));
     }
     if let Some(more @ 1..) = errors.len().checked_sub(MAX_VIOLATIONS) {
         let _ = write!(text, "; and {more} more");
@@ -91,7 +91,7 @@ fn violation(error: &ValidationError<'_>) -> String {
         _ => None,
     };
     let message = message.unwrap_or_else(|| {
-        let value = excerpt(&error.instance().to_string(), MAX_VALUE_CHARS);
+        let value = shortened(&error.instance().to_string(), MAX_VALUE_CHARS);
         error.masked_with(value).to_string()
     });
     if pointer.is_empty() {
@@ -123,13 +123,6 @@ fn best_branch(pointer: &str, branches: &[Vec<ValidationError<'_>>]) -> Option<S
         branches.len(),
         violations(best)
     ))
-}
-
-fn excerpt(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

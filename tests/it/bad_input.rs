@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 
-use crate::support::{Folder, farm};
+use crate::support::{Folder, RUN, farm};
 
 /// farm refuses, says why, and leaves the folder as it was.
 #[track_caller]
@@ -302,15 +302,7 @@ fn a_case_without_a_script_is_no_surprise_in_the_middle_of_a_run() {
 fn environment_that_is_wrong() {
     let folder = Folder::with_one_case();
     let said = |name: &str, value: &str| {
-        let args = [
-            "run",
-            "cases.jsonl",
-            "--sealed",
-            "sealed.jsonl",
-            "--out",
-            "run",
-        ];
-        let said = folder.command(farm().args(args).env(name, value)).exits(2);
+        let said = folder.command(farm().args(RUN).env(name, value)).exits(2);
         assert_eq!(folder.names(), ["cases.jsonl", "sealed.jsonl"]);
         said.stderr
     };

@@ -88,6 +88,22 @@ fn a_run_says_where_it_is() {
 }
 
 #[test]
+fn the_config_of_a_run_makes_it_again() {
+    let folder = Folder::with_one_case();
+    folder.run(&["--seeds", "2", "--quiet"]).exits(0);
+    // The sealed halves, too, are where the first command line said.
+    let config = ["--config", "run/config.toml"];
+    let again = ["run", "cases.jsonl", "--quiet", "--out", "again"];
+    folder.farm(again.iter().chain(&config)).exits(0);
+    let digest = |run: &str| folder.json(&format!("{run}/manifest.json"))["digest"].clone();
+    assert_eq!(digest("run"), digest("again"));
+    assert_eq!(
+        folder.read("run/summary.json"),
+        folder.read("again/summary.json")
+    );
+}
+
+#[test]
 fn report_has_three_more_formats() {
     let folder = Folder::started();
     let run = format!("results/runs/{}", run_id(&folder));

@@ -8,17 +8,7 @@ use crate::support::{Folder, Said, farm_at_home};
 fn an_output_folder_that_cannot_take_a_run() {
     let folder = Folder::with_one_case();
     folder.write("full/notes.txt", "mine").write("file", "mine");
-    let refused = |out: &str| {
-        let args = [
-            "run",
-            "cases.jsonl",
-            "--sealed",
-            "sealed.jsonl",
-            "--out",
-            out,
-        ];
-        folder.farm(args).exits(2).stderr
-    };
+    let refused = |out: &str| folder.run_into(out).exits(2).stderr;
     insta::assert_snapshot!(refused("full"), @r#"
     error: --out full is not empty: it holds notes.txt
     hint: name a folder that is absent or empty
@@ -82,22 +72,12 @@ fn a_disk_that_may_not_be_written() {
     let Some(_disk) = Disk::mount(&folder, "ro") else {
         return;
     };
-    let run = |out: &str| {
-        let args = [
-            "run",
-            "cases.jsonl",
-            "--sealed",
-            "sealed.jsonl",
-            "--out",
-            out,
-        ];
-        folder.farm(args).exits(2).stderr
-    };
-    insta::assert_snapshot!(run("disk/run"), @r#"
+    let refused = |out: &str| folder.run_into(out).exits(2).stderr;
+    insta::assert_snapshot!(refused("disk/run"), @r#"
     error: disk/run cannot be written: Read-only file system (os error 30)
     hint: make the folder writable, or name another one
     "#);
-    insta::assert_snapshot!(run("disk"), @r#"
+    insta::assert_snapshot!(refused("disk"), @r#"
     error: disk/lock cannot be written: Read-only file system (os error 30)
     hint: make the folder writable, or name another one
     "#);
@@ -163,15 +143,7 @@ fn a_disk_without_room_to_begin_is_left_as_it_was() {
     let Some(_disk) = Disk::mount(&folder, "size=8k") else {
         return;
     };
-    let args = [
-        "run",
-        "cases.jsonl",
-        "--sealed",
-        "sealed.jsonl",
-        "--out",
-        "disk/run",
-    ];
-    let said = folder.farm(args).exits(4);
+    let said = folder.run_into("disk/run").exits(4);
     insta::assert_snapshot!(said.stderr, @r#"
     error: disk/run/config.toml cannot be written: No space left on device (os error 28)
     hint: free some space, then again
@@ -183,5 +155,5 @@ fn a_disk_without_room_to_begin_is_left_as_it_was() {
         .arg(folder.path("disk"))
         .status();
     assert!(remount.unwrap().success());
-    folder.farm(args).exits(0);
+    folder.run_into("disk/run").exits(0);
 }

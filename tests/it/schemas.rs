@@ -7,9 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assert_cmd::Command;
 use jsonschema::Validator;
 use serde_json::{Value, json};
+
+use crate::support::farm_at_home;
 
 /// What people write. In it an unknown field is an error, in what farm writes it is not.
 const WRITTEN_BY_PEOPLE: [&str; 4] = ["case", "config", "script", "sealed"];
@@ -20,8 +21,7 @@ fn root() -> &'static Path {
 }
 
 fn farm(args: &[&str]) -> String {
-    let mut farm = Command::new(env!("CARGO_BIN_EXE_farm"));
-    let done = farm.current_dir(root()).args(args).assert().success();
+    let done = farm_at_home().args(args).assert().success();
     String::from_utf8(done.get_output().stdout.clone()).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::{
     process::{Child, ChildStderr, Command, Stdio},
 };
 
-use crate::support::Folder;
+use crate::support::{Folder, RUN};
 
 /// A run of 40 sessions, 2 at a time, whose replies take this long.
 struct Running {
@@ -19,14 +19,7 @@ impl Running {
         let config = format!("[models.slow]\nkind = \"scripted\"\nlatency_ms = {latency_ms}\n");
         folder.write("farm.toml", config);
         let mut child = Command::new(assert_cmd::cargo::cargo_bin!("farm"))
-            .args([
-                "run",
-                "cases.jsonl",
-                "--sealed",
-                "sealed.jsonl",
-                "--out",
-                "run",
-            ])
+            .args(RUN)
             .args([
                 "--config",
                 "farm.toml",

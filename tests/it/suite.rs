@@ -80,4 +80,10 @@ fn the_shipped_suite_yields_what_was_derived() {
     assert_eq!(summary["ledger"], ledger);
     assert_eq!(summary["variants"][0]["ledger"], ledger);
     assert_eq!(summary["status"], "complete");
+    // 20 cases define it, and six answers of theirs name no number: that is not hidden.
+    let error = &summary["variants"][0]["overall"]["metrics"]["error"];
+    assert_eq!(
+        (&error["n"], &error["n_planned"]),
+        (&json!(234), &json!(240))
+    );
 }

@@ -36,6 +36,16 @@ pub(crate) struct Folder {
     dir: TempDir,
 }
 
+/// How the suite of such a folder is run, into `run`.
+pub(crate) const RUN: [&str; 6] = [
+    "run",
+    "cases.jsonl",
+    "--sealed",
+    "sealed.jsonl",
+    "--out",
+    "run",
+];
+
 /// What a command said and how it ended.
 pub(crate) struct Said {
     pub(crate) code: i32,
@@ -116,17 +126,14 @@ impl Folder {
         }
     }
 
-    /// `farm run cases.jsonl --sealed sealed.jsonl --out run` and more.
+    /// [`RUN`] and more.
     pub(crate) fn run(&self, more: &[&str]) -> Said {
-        let args = [
-            "run",
-            "cases.jsonl",
-            "--sealed",
-            "sealed.jsonl",
-            "--out",
-            "run",
-        ];
-        self.farm(args.iter().chain(more))
+        self.farm(RUN.iter().chain(more))
+    }
+
+    /// The same into another folder.
+    pub(crate) fn run_into(&self, out: &str) -> Said {
+        self.farm(RUN[..5].iter().chain(&[out]))
     }
 
     /// A JSON document, such as `run/summary.json`.

@@ -8,7 +8,7 @@ use super::{
     message::{JsonCall, JsonReply, Message, ToolCall},
 };
 use crate::{
-    domain::{Action, Call, MAX_ARGS_BYTES, Observation, ToolMode, is_wire_name},
+    domain::{Action, Call, MAX_ARGS_BYTES, Observation, ToolMode, hex, is_wire_name},
     model::{Normalised, call_id::CallIds},
 };
 
@@ -167,17 +167,8 @@ impl Conversation {
     /// tools}`: the request without model, seed and endpoint.
     #[must_use]
     pub fn digest(&self) -> String {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digest = self
-            .hasher
-            .clone()
-            .chain_update(&self.shape.tail)
-            .finalize();
-        digest
-            .iter()
-            .flat_map(|byte| [byte >> 4, byte & 15])
-            .map(|digit| char::from(DIGITS[usize::from(digit)]))
-            .collect()
+        let request = self.hasher.clone().chain_update(&self.shape.tail);
+        hex(&request.finalize())
     }
 
     fn say(&mut self, role: &'static str, content: &str) {

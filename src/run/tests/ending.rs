@@ -117,6 +117,13 @@ async fn a_wrong_answer_fails_and_a_model_error_errs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_time_limit_beyond_all_time_does_not_bind() {
+    let mut farm = Farm::new(&["a"], 1, TestModel::ready([answer("done")]));
+    farm.variants[0].limits.max_seconds = Some(1e300);
+    assert_eq!(farm.run().await.ledger(), ledger(1, 0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn time_is_a_limit_of_models_and_tools() {
     let never = TestModel::new([answer("done")], |_| Box::pin(std::future::pending()));
     let slow = tool("slow", true, |_| Box::pin(std::future::pending()));

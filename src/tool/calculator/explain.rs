@@ -228,8 +228,5 @@ fn is_invisible(character: char) -> bool {
 /// `text`, cut where it would fill a message.
 pub(super) fn shortened(text: &str) -> String {
     const LONGEST: usize = 40;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
-        None => text.to_owned(),
-    }
+    crate::domain::shortened(text, LONGEST)
 }
