@@ -20,8 +20,8 @@ use crate::{
 /// Messages that may be queued; who sends more waits.
 const QUEUE: usize = 1024;
 
-/// WAL pages of 8 KiB (64 MiB) between checkpoints, so that their fsyncs do not dominate.
-const CHECKPOINT_PAGES: u32 = 8192;
+/// WAL pages of 8 KiB (128 MiB) between checkpoints, so that their fsyncs do not dominate.
+const CHECKPOINT_PAGES: u32 = 16_384;
 
 /// What a commit outlives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -272,6 +272,11 @@ fn drain(conn: &Connection, queue: &mut Queue, options: Options) -> rusqlite::Re
     let mut stats = Stats::default();
     let Queue { receiver, group } = queue;
     while receiver.blocking_recv_many(group, QUEUE) > 0 {
+        // Who is about to send joins this commit: a small one writes as many pages as a large one.
+        std::thread::yield_now();
+        while let Ok(message) = receiver.try_recv() {
+            group.push(message);
+        }
         commit(conn, &mut statements, group, &mut stats, options.abort_at)?;
         for message in group.drain(..) {
             match message {
