@@ -124,8 +124,9 @@ impl CaseData {
         }
     }
 
-    /// Skipped sessions are not missing: they do not count as planned here.
+    /// Skipped sessions and those whose scoring is still to come are not missing: they do not
+    /// count as planned here.
     fn planned(&self) -> u64 {
-        self.ledger.planned - self.ledger.skipped
+        self.ledger.planned - self.ledger.skipped - self.ledger.unscored
     }
 }

@@ -202,15 +202,18 @@ fn overall(
     }
 }
 
-/// A hidden metric: a rate where all its case means lie in [0, 1], else a quantity like steps.
+/// A hidden metric: a quantity like steps. The value of a single case stays sealed, and so does a
+/// mean over one.
 fn metric(cases: &[Case], units: &Units, level: Level) -> Figure {
-    let is_rate = cases
-        .iter()
-        .filter_map(Case::value)
-        .all(|mean| (0.0..=1.0).contains(&mean));
-    figure(if is_rate {
-        strata::gen_jeffreys(cases, units, level)
-    } else {
-        strata::log_t(cases, units, level)
-    })
+    let mean = figure(strata::log_t(cases, units, level));
+    if mean.n_cases > 1 {
+        return mean;
+    }
+    Figure {
+        estimate: None,
+        lo: None,
+        hi: None,
+        note: Some("sealed: fewer than two cases have a value".to_owned()),
+        ..mean
+    }
 }

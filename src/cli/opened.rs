@@ -34,6 +34,19 @@ impl Opened {
     /// Opens the run in this folder.
     pub fn at(folder: RunFolder) -> Result<Self> {
         let manifest = Manifest::read(&folder.manifest())?;
+        let is_whole = manifest
+            .grid
+            .variants
+            .iter()
+            .eq(manifest.variants.iter().map(|v| &v.name))
+            && manifest.grid.seeds.start <= manifest.grid.seeds.end;
+        if !is_whole {
+            let path = folder.manifest();
+            return Err(
+                Error::input(format!("{} contradicts itself", path.display()))
+                    .hint("restore it from a copy of the run"),
+            );
+        }
         let lines = jsonl::read::<Case>(&folder.cases(), Secrecy::Public);
         if !lines.problems.is_empty() {
             return Err(Error::problems(lines.problems));
