@@ -117,6 +117,8 @@ fn run(suite: &Path, seeds: u64) -> Measured {
             "farm.toml",
             "--sealed",
             "sealed.jsonl",
+            "--concurrency",
+            "256",
         ])
         .args(["--seeds", &seeds.to_string(), "--quiet", "--out"])
         .arg(&out)
