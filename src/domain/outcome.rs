@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Limit;
+use super::{Limit, Usage, trace::Step};
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,20 +74,34 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of a session that crashed beyond its restarts: nothing is known of it but why.
+    /// Of a session that did not end by itself: what its durable steps and replies say.
     #[must_use]
-    pub fn crashed(error: impl Into<String>) -> Self {
+    pub fn so_far<'a>(
+        status: Status,
+        steps: impl IntoIterator<Item = &'a Step>,
+        usages: &[Option<Usage>],
+        cost_usd: Option<f64>,
+        error: Option<String>,
+    ) -> Self {
+        let (mut steps_used, mut blocked, mut scores) = (0, 0, Vec::new());
+        for step in steps {
+            steps_used += 1;
+            blocked += u32::from(step.is_blocked());
+            scores.extend(step.judgments.iter().map(|j| j.score));
+        }
+        let tokens = |of: fn(Usage) -> Option<u64>| usages.iter().map(|u| of((*u)?)).sum();
         Self {
-            status: Status::Crashed,
+            status,
             limit: None,
             answer: None,
-            steps_used: 0,
-            blocked: 0,
-            mean_score: None,
-            tokens_in: None,
-            tokens_out: None,
-            cost_usd: None,
-            error: Some(error.into()),
+            steps_used,
+            blocked,
+            mean_score: (!scores.is_empty())
+                .then(|| scores.iter().sum::<f64>() / scores.len() as f64),
+            tokens_in: tokens(|u| u.tokens_in),
+            tokens_out: tokens(|u| u.tokens_out),
+            cost_usd,
+            error,
         }
     }
 }

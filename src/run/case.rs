@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     aggregate,
-    domain::{Outcome, SessionId},
+    domain::{Outcome, SessionId, Status},
     score,
     session::{self, Exit, Finished, SessionActor, StoredTurn},
     store::Write,
@@ -227,7 +227,7 @@ impl State {
                     .await
             }
             AfterCrash::GiveUp => {
-                let outcome = Arc::new(Outcome::crashed(reason));
+                let outcome = Arc::new(crashed(reason, &history));
                 writes.push(Write::End {
                     session: id,
                     attempt,
@@ -261,7 +261,25 @@ fn lost_attempt(
         session,
         attempt,
         reason: reason.into(),
-        cost_usd: turns.iter().map(|turn| turn.cost_usd).sum(),
+        cost_usd: cost(turns),
         ts,
     }
+}
+
+/// The end of a session that crashed beyond its restarts.
+fn crashed(reason: &str, turns: &[StoredTurn]) -> Outcome {
+    let steps = turns.iter().flat_map(|turn| &turn.steps);
+    let usages: Vec<_> = turns.iter().map(|turn| turn.reply.usage).collect();
+    Outcome::so_far(
+        Status::Crashed,
+        steps,
+        &usages,
+        cost(turns),
+        Some(reason.to_owned()),
+    )
+}
+
+/// US dollars, unknown if any turn's price is.
+fn cost(turns: &[StoredTurn]) -> Option<f64> {
+    turns.iter().map(|turn| turn.cost_usd).sum()
 }

@@ -183,10 +183,11 @@ impl Export<'_> {
         start.ts = row.began;
         push(out, &Line::RunStart(start))?;
         self.steps(row.session, row.attempt, out)?;
-        let end = match row.outcome {
-            Some(outcome) => run_end(outcome, row.ended),
+        let outcome = match row.outcome {
+            Some(outcome) => outcome,
             None => self.interrupted(row.session, row.attempt)?,
         };
+        let end = run_end(outcome, row.ended);
         push(out, &Line::RunEnd(&end))
     }
 
@@ -222,34 +223,18 @@ impl Export<'_> {
     }
 
     /// How an export closes a session that is open: with what its durable turns and steps say.
-    fn interrupted(&self, session: SessionId, attempt: u32) -> Result<trace::RunEnd> {
+    fn interrupted(&self, session: SessionId, attempt: u32) -> Result<Outcome> {
         let steps = self.reader.steps(session, attempt)?;
         let turns = self.reader.turns(session, attempt)?;
-        let scores: Vec<f64> = steps
-            .iter()
-            .flat_map(|s| s.body.judgments.iter().map(|j| j.score))
-            .collect();
-        let tokens = |of: fn(&crate::domain::Usage) -> Option<u64>| {
-            turns
-                .iter()
-                .map(|t| t.body.usage.as_ref().and_then(of))
-                .sum::<Option<u64>>()
-        };
-        Ok(trace::RunEnd {
-            status: Status::Interrupted,
-            limit: None,
-            answer: None,
-            steps_used: u32::try_from(steps.len()).unwrap_or(u32::MAX),
-            mean_score: (!scores.is_empty())
-                .then(|| scores.iter().sum::<f64>() / scores.len() as f64),
-            usage: trace::SessionUsage {
-                tokens_in: tokens(|u| u.tokens_in),
-                tokens_out: tokens(|u| u.tokens_out),
-            },
-            cost_usd: None,
-            error: None,
-            ts: None,
-        })
+        let usages: Vec<_> = turns.iter().map(|t| t.body.usage).collect();
+        let steps = steps.iter().map(|s| &s.body);
+        Ok(Outcome::so_far(
+            Status::Interrupted,
+            steps,
+            &usages,
+            None,
+            None,
+        ))
     }
 }
 

@@ -162,7 +162,7 @@ fn live(plan: &Plan, machine: &mut Machine, due: Vec<Effect>, history: Vec<Turn>
         cuts: Vec::new(),
         history,
         digests: Vec::new(),
-        outcome: Outcome::crashed("not over"),
+        outcome: Outcome::so_far(crate::domain::Status::Interrupted, [], &[], None, None),
     };
     let mut due = std::collections::VecDeque::from(due);
     let mut asked = None;
