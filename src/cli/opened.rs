@@ -33,7 +33,7 @@ impl Opened {
 
     /// Opens the run in this folder.
     pub fn at(folder: RunFolder) -> Result<Self> {
-        let manifest = Manifest::read(&folder.manifest())?;
+        let manifest = folder.read_manifest()?;
         let lines = jsonl::read::<Case>(&folder.cases(), Secrecy::Public);
         if !lines.problems.is_empty() {
             return Err(Error::problems(lines.problems));

@@ -114,6 +114,9 @@ pub(super) fn execute(
 ) -> Result<Done> {
     // Read before anything is written: they are input too.
     let (hooks, abort_at) = (hooks::hooks()?, hooks::abort_at()?);
+    if let Some(out) = out {
+        store::folder::check_out(out, Path::new(RUNS))?;
+    }
     let clock = Instant::now();
     let began = Timestamp::now();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
@@ -122,7 +125,7 @@ pub(super) fn execute(
     let mut manifest = manifest::of(&ready, cases, &id, began);
     // The folder was absent or empty: half a beginning would only be in the way of the next try.
     furnish(&folder, &manifest, &ready)
-        .inspect_err(|_| drop(std::fs::remove_dir_all(folder.path())))?;
+        .inspect_err(|_| drop(folder.clear()))?;
     let unscored = ready.sealed.is_none();
     let ended = perform(ready, &folder, progress, hooks, abort_at);
     manifest.status = match &ended {
