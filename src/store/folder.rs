@@ -49,8 +49,9 @@ pub fn check_out(out: &Path, runs: &Path) -> Result<()> {
     }
 }
 
-/// Without links as far as it is there, and without `.` and `..`.
-fn absolute(path: &Path) -> PathBuf {
+/// The path from the root: without links as far as it is there, and without `.` and `..`.
+#[must_use]
+pub fn absolute(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut plain = PathBuf::new();
     for part in whole.components() {

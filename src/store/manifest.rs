@@ -263,7 +263,10 @@ pub(super) fn is_one(path: &Path) -> bool {
 fn version<'a>(value: &'a Value, schema: &str) -> Option<&'a str> {
     let version = value.get("schema")?.as_str()?;
     let (family, _) = schema.rsplit_once('/')?;
-    version.strip_prefix(family)?.starts_with('/').then_some(version)
+    version
+        .strip_prefix(family)?
+        .starts_with('/')
+        .then_some(version)
 }
 
 fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
@@ -400,9 +403,15 @@ pub(super) mod tests {
             ("[]", "not a manifest of farm"),
             ("[\"farm.timing/1\"]", "not a manifest of farm"),
             ("{\"schema\":7}", "not a manifest of farm"),
-            ("{\"schema\":\"farm.manifesto/1\"}", "not a manifest of farm"),
+            (
+                "{\"schema\":\"farm.manifesto/1\"}",
+                "not a manifest of farm",
+            ),
             ("{\"name\":\"my web app\"}", "not a manifest of farm"),
-            ("{\"schema\":\"farm.manifest/9\"}", "this farm knows farm.manifest/1"),
+            (
+                "{\"schema\":\"farm.manifest/9\"}",
+                "this farm knows farm.manifest/1",
+            ),
             ("{\"schema\":\"farm.manifest/1\"}", "missing field `run`"),
         ] {
             assert!(said(text).contains(want), "{text}: {}", said(text));
