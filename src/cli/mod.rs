@@ -55,7 +55,7 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
-    log::init(&cli.log)?;
+    log::init(&cli)?;
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),

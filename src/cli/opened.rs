@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
-use super::summary::{self, Measure};
+use super::{
+    exit::say,
+    summary::{self, Measure},
+};
 use crate::{
     aggregate,
     domain::{
-        Case, Grid, KeyError, SessionId, SessionKey, Summary,
+        Case, Grid, KeyError, SUMMARY_SCHEMA, SessionId, SessionKey, Summary,
         jsonl::{self, Secrecy},
         trace::Record,
     },
@@ -33,7 +36,7 @@ impl Opened {
 
     /// Opens the run in this folder.
     pub fn at(folder: RunFolder) -> Result<Self> {
-        let manifest = Manifest::read(&folder.manifest())?;
+        let manifest = folder.read_manifest()?;
         let is_whole = manifest
             .grid
             .variants
@@ -108,15 +111,27 @@ impl Opened {
             .internal(|| format!("the trace of {} cannot be read", self.grid.key(id)))
     }
 
-    /// The summary as it was written; computed now, without hidden metrics, when there is none.
+    /// The summary as it was written; computed now, without hidden metrics, when there is none or
+    /// it is damaged.
     pub fn summary(&self) -> Result<Summary> {
-        match std::fs::read(self.folder.summary()) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| {
-                Error::input(format!("{} is damaged", self.folder.summary().display()))
-                    .hint("remove it: the figures are then computed from farm.db")
-                    .caused_by(e)
-            }),
-            Err(_) => self.compute(None),
+        let path = self.folder.summary();
+        let Ok(bytes) = std::fs::read(&path) else {
+            return self.compute(None);
+        };
+        let read = serde_json::from_slice::<Summary>(&bytes);
+        match read.map_err(|e| e.to_string()) {
+            Ok(summary) if summary.schema == SUMMARY_SCHEMA => Ok(summary),
+            unusable => {
+                let why = unusable.map_or_else(
+                    |e| format!("is damaged ({e})"),
+                    |summary| format!("is of another version, {}", summary.schema),
+                );
+                say(&format!(
+                    "warning: {} {why}: the figures are computed from farm.db, hidden metrics left out",
+                    path.display()
+                ));
+                self.compute(None)
+            }
         }
     }
 

@@ -1,13 +1,16 @@
+use std::path::Path;
+
 use super::{
     args::{ReportArgs, ReportFormat},
-    exit::{Exit, print},
-    opened::Opened,
+    exit::{Exit, print, say},
+    opened::{Opened, RUNS},
     screen,
 };
 use crate::{
     domain::Summary,
     error::{Context, Result},
     report::{self, terminal::View},
+    store::manifest::RunStatus,
 };
 
 /// Rows of the per-case table, unless all are wanted.
@@ -17,8 +20,14 @@ const ROWS: usize = 30;
 pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
     let opened = Opened::find(&args.run)?;
     let summary = opened.summary()?;
+    match opened.manifest.status {
+        RunStatus::Finished => {}
+        RunStatus::Running => say("the run is at work: these are its figures so far"),
+        RunStatus::Interrupted => say("the run was interrupted before all sessions had run"),
+        RunStatus::Failed => say("farm failed in this run: these are the figures of what was kept"),
+    }
     let text = match args.format {
-        None => terminal(&summary, &opened.manifest.run, args.all),
+        None => terminal(&summary, &opened.folder.spec(Path::new(RUNS)), args.all),
         Some(ReportFormat::Md) => report::markdown::render(&summary),
         Some(ReportFormat::Json) => report::json(&summary)?,
         Some(ReportFormat::Csv) => {

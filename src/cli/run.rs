@@ -60,7 +60,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit> {
         show != Show::Nothing,
     )?;
     match show {
-        Show::Tables => print(&super::report::terminal(&done.summary, &done.run, false))?,
+        Show::Tables => print(&super::report::terminal(&done.summary, &done.spec, false))?,
         Show::Json => print(&report::json(&done.summary)?)?,
         Show::Nothing => {}
     }
@@ -73,6 +73,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit> {
 /// A run that is over.
 pub(super) struct Done {
     pub run: String,
+    /// How the user names it.
+    spec: String,
     pub folder: PathBuf,
     pub summary: Summary,
     wind_down: Option<WindDown>,
@@ -115,6 +117,9 @@ pub(super) fn execute(
 ) -> Result<Done> {
     // Read before anything is written: they are input too.
     let (hooks, abort_at) = (hooks::hooks()?, hooks::abort_at()?);
+    if let Some(out) = out {
+        store::folder::check_out(out, Path::new(RUNS))?;
+    }
     let clock = Instant::now();
     let began = Timestamp::now();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
@@ -122,8 +127,7 @@ pub(super) fn execute(
     let (folder, _lock, id) = RunFolder::create(place, began, &ready.digest, &host)?;
     let mut manifest = manifest::of(&ready, cases, &id, began);
     // The folder was absent or empty: half a beginning would only be in the way of the next try.
-    furnish(&folder, &manifest, &ready)
-        .inspect_err(|_| drop(std::fs::remove_dir_all(folder.path())))?;
+    furnish(&folder, &manifest, &ready).inspect_err(|_| drop(folder.clear()))?;
     let unscored = ready.sealed.is_none();
     let ended = perform(ready, &folder, progress, hooks, abort_at);
     manifest.status = match &ended {
@@ -145,6 +149,7 @@ pub(super) fn execute(
     closed?;
     Ok(Done {
         run: id,
+        spec: folder.spec(Path::new(RUNS)),
         folder: folder.path().to_owned(),
         summary,
         wind_down,

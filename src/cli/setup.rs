@@ -203,10 +203,13 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
 /// The config's, or the one named like the case file.
 fn sealed_file(args: &InputArgs, config: &Resolved) -> PathBuf {
     let named = config.run.sealed.as_ref().map(|sealed| sealed.path.clone());
-    named.unwrap_or_else(|| {
-        let stem = args.cases.file_stem().unwrap_or_default();
-        Path::new(SEALED_FOLDER).join(stem).with_extension("jsonl")
-    })
+    named.unwrap_or_else(|| sealed_of(&args.cases))
+}
+
+/// Where the sealed halves of a case file are when nothing names them.
+pub(super) fn sealed_of(cases: &Path) -> PathBuf {
+    let stem = cases.file_stem().unwrap_or_default();
+    Path::new(SEALED_FOLDER).join(stem).with_extension("jsonl")
 }
 
 /// What the digest of a run takes from its inputs.

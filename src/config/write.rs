@@ -11,7 +11,7 @@ use super::{
     Resolved,
     keys::{KEYS, Key},
     kinds::Kind,
-    settings::{Settings, show},
+    settings::{Origin, Settings, show},
 };
 
 impl Resolved {
@@ -29,11 +29,22 @@ impl Resolved {
                 let name = show(path.get(header.len()..).unwrap_or_default());
                 let value = value_of(&self.settings, key, &path, &setting.value, folder);
                 // A comment ends with its line, whatever a file is called.
-                let origin = setting.origin.to_string().replace(char::is_control, " ");
+                let origin = in_short(&setting.origin).replace(char::is_control, " ");
                 let _ = writeln!(out, "{name} = {value} # {origin}");
             }
         }
         out
+    }
+}
+
+/// An origin without folders: where files are on a machine is no part of a run.
+fn in_short(origin: &Origin) -> String {
+    match origin {
+        Origin::File { file, line, .. } => {
+            let name = file.file_name().unwrap_or(file.as_os_str());
+            format!("{}:{line}", name.to_string_lossy())
+        }
+        other => other.to_string(),
     }
 }
 

@@ -188,8 +188,8 @@ fn meanings(doc: &mut String, summary: &Summary) {
         "\nA figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when \
          some are missing), method and level. Each case weighs the same. Rates other than the \
          pass rate are given in its first reading. A figure without an interval is a fact, or \
-         says why it has none. Overlapping intervals do not compare variants; `farm compare` \
-         pairs them by case.\n",
+         says why it has none. Overlapping intervals do not compare variants: compare them \
+         case by case.\n",
     );
 }
 

@@ -61,7 +61,7 @@ fn variants_stand_side_by_side() {
       due to seeds            0.031                            0.031
 
     95 % intervals; `summary.md` names their methods.
-    Overlapping intervals do not compare variants; `farm compare` pairs them by case.
+    Overlapping intervals do not compare variants: compare them case by case.
     note: nothing scored (tokens out)
 
     baseline                pass rate              n  label   may fail  steps  score
@@ -316,7 +316,7 @@ fn markdown_holds_the_same() {
     | case: flakiness | Chance that two seeds of the case disagree. |
     | case: failed checks | NAME k/n: the check failed in k of the n sessions it judged. |
 
-    A figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when some are missing), method and level. Each case weighs the same. Rates other than the pass rate are given in its first reading. A figure without an interval is a fact, or says why it has none. Overlapping intervals do not compare variants; `farm compare` pairs them by case.
+    A figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when some are missing), method and level. Each case weighs the same. Rates other than the pass rate are given in its first reading. A figure without an interval is a fact, or says why it has none. Overlapping intervals do not compare variants: compare them case by case.
     "#);
 }
 

@@ -87,7 +87,6 @@ impl Page<'_> {
 
     fn warnings(&mut self, summary: &Summary) {
         let ledger = &summary.ledger;
-        let run = self.view.run;
         let mut warnings = Vec::new();
         if !ledger.adds_up() {
             warnings.push(
@@ -98,7 +97,7 @@ impl Page<'_> {
         if ledger.missing() > 0 {
             let again = match ledger.errored + ledger.not_run {
                 0 => String::new(),
-                _ => format!(" `farm resume {run}` runs what can be run again."),
+                _ => format!(" A new `farm run` runs them again."),
             };
             warnings.push(format!(
                 "{} missing from every figure: {}.{again}",
@@ -108,7 +107,7 @@ impl Page<'_> {
         }
         if ledger.unscored > 0 {
             warnings.push(format!(
-                "{} without a verdict yet: `farm score {run}`.",
+                "{} without a verdict: a run with sealed halves gives one.",
                 text::plural(ledger.unscored, "session")
             ));
         }
@@ -163,9 +162,7 @@ impl Page<'_> {
             ));
         }
         if summary.variants.len() > 1 {
-            self.dim(
-                "Overlapping intervals do not compare variants; `farm compare` pairs them by case.",
-            );
+            self.dim("Overlapping intervals do not compare variants: compare them case by case.");
         }
         for (note, labels) in overall::notes(summary) {
             self.dim(&format!("note: {note} ({})", labels.join(", ")));
@@ -375,7 +372,7 @@ mod tests {
 
     #[test]
     fn commands_are_not_broken() {
-        let lines = wrap("not run: `farm resume latest` goes on", 20);
-        assert_eq!(lines, ["not run:", "`farm resume latest`", "goes on"]);
+        let lines = wrap("not run: `farm report latest` shows it", 20);
+        assert_eq!(lines, ["not run:", "`farm report latest`", "shows it"]);
     }
 }

@@ -11,11 +11,11 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> Error {
     let (what, hint) = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => (
             "disk is full",
-            "free some space; `farm resume` then goes on, all that was committed is kept",
+            "free some space, then run again; what was committed is kept, `farm report RUN` shows it",
         ),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => (
             "database is read-only",
-            "make the run folder and farm.db writable; `farm resume` then goes on",
+            "make the run folder and farm.db writable, then run again",
         ),
         Some(ErrorCode::CannotOpen) => (
             "database cannot be opened",
@@ -27,15 +27,15 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> Error {
         ),
         Some(ErrorCode::SystemIoFailure) => (
             "disk failed",
-            "check the disk and its log; `farm resume` goes on, all that was committed is kept",
+            "check the disk and its log; what was committed is kept, `farm report RUN` shows it",
         ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             "database is locked by another program",
-            "close what else has farm.db open for writing, then `farm resume`",
+            "close what else has farm.db open for writing, then run again",
         ),
         _ => (
             "database failed",
-            "`farm resume` goes on, all that was committed is kept",
+            "what was committed is kept, `farm report RUN` shows it",
         ),
     };
     Error::internal(format!("store: {what}: {}: {error}", path.display()))

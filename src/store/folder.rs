@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use jiff::Timestamp;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{
     atomic::refused,
     lock::{self, Held, Holder},
-    manifest::Manifest,
+    manifest::{Manifest, RunStatus},
 };
 use crate::error::{Error, ErrorKind, Result, nearest};
 
@@ -21,6 +21,57 @@ pub enum Place<'a> {
     Under(&'a Path),
     /// This folder itself (`--out`): absent or empty.
     At(&'a Path),
+}
+
+/// Refuses a folder for a run (`--out`) in which other runs would be, or which is within one.
+///
+/// # Errors
+/// When it is `runs` or holds it, or when a folder above it is a run.
+pub fn check_out(out: &Path, runs: &Path) -> Result<()> {
+    let hint = "name a folder that is absent or empty";
+    let path = absolute(out);
+    if absolute(runs).starts_with(&path) {
+        return Err(Error::input(format!(
+            "--out {}: runs are kept under {}, so it cannot be a run itself",
+            out.display(),
+            runs.display()
+        ))
+        .hint(hint));
+    }
+    match run_around(out) {
+        Some(run) => Err(Error::input(format!(
+            "--out {} lies in another run, {}",
+            out.display(),
+            run.display()
+        ))
+        .hint(hint)),
+        None => Ok(()),
+    }
+}
+
+/// The path from the root: without links as far as it is there, and without `.` and `..`.
+#[must_use]
+pub fn absolute(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut plain = PathBuf::new();
+    for part in whole.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+        if let Ok(found) = fs::canonicalize(&plain) {
+            plain = found;
+        }
+    }
+    plain
+}
+
+/// The run that this path is in, or would be.
+#[must_use]
+pub fn run_around(path: &Path) -> Option<PathBuf> {
+    let path = absolute(path);
+    let run = path.ancestors().skip(1).find(|above| remove::is_run(above));
+    run.map(Path::to_owned)
 }
 
 /// The folder of a run.
@@ -72,6 +123,25 @@ impl RunFolder {
     /// # Errors
     /// When there is no such run; says what is there instead.
     pub fn open(spec: &str, runs: &Path) -> Result<Self> {
+        let folder = Self::locate(spec, runs)?;
+        match fs::metadata(folder.manifest()) {
+            Ok(_) => Ok(folder),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Err(Error::input(format!(
+                "{spec} is not a run: it has no manifest.json"
+            ))
+            .hint("`farm runs` lists the runs")),
+            Err(e) => Err(Error::input(format!("{spec} cannot be read: {e}"))
+                .hint("check the folder's permissions")
+                .caused_by(e)),
+        }
+    }
+
+    /// The folder that is meant, whatever is in it.
+    fn locate(spec: &str, runs: &Path) -> Result<Self> {
+        if spec.is_empty() {
+            return Err(Error::input("the name of the run is empty")
+                .hint("name a run folder, its id or `latest`; `farm runs` lists the runs"));
+        }
         if spec == "latest" {
             return Self::latest(runs);
         }
@@ -90,17 +160,7 @@ impl RunFolder {
                     .hint("name the folder that holds its manifest.json"),
             );
         }
-        let folder = Self { path };
-        match fs::metadata(folder.manifest()) {
-            Ok(_) => Ok(folder),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Err(Error::input(format!(
-                "{spec} is not a run: it has no manifest.json"
-            ))
-            .hint("`farm runs` lists the runs")),
-            Err(e) => Err(Error::input(format!("{spec} cannot be read: {e}"))
-                .hint("check the folder's permissions")
-                .caused_by(e)),
-        }
+        Ok(Self { path })
     }
 
     /// All runs under `runs`, oldest first by the time in their manifest, then by id. Those whose
@@ -119,7 +179,7 @@ impl RunFolder {
                 path: entry.map_err(|e| unreadable(runs, e))?.path(),
             };
             if folder.manifest().exists() {
-                let manifest = Manifest::read(&folder.manifest());
+                let manifest = folder.read_manifest();
                 listed.push(Listed { folder, manifest });
             }
         }
@@ -131,17 +191,30 @@ impl RunFolder {
         Ok(listed)
     }
 
-    /// Removes the run and all that is in its folder; `host` is who does it.
+    /// Its manifest as things stand: a run that is `running` and that nobody holds was interrupted.
     ///
     /// # Errors
-    /// When somebody is at work in it, or the disk refuses.
-    pub fn remove(self, host: &str) -> Result<()> {
-        let _held = self.lock(host)?;
-        fs::remove_dir_all(&self.path).map_err(|e| {
-            Error::internal(format!("{} cannot be removed: {e}", self.path.display()))
-                .hint("check who owns the folder and the one above it")
-                .caused_by(e)
-        })
+    /// See [`Manifest::read`].
+    pub fn read_manifest(&self) -> Result<Manifest> {
+        let manifest = Manifest::read(&self.manifest())?;
+        if manifest.status != RunStatus::Running || !matches!(self.holder(), Ok(None)) {
+            return Ok(manifest);
+        }
+        // It may have come to its end between the two looks.
+        let mut manifest = Manifest::read(&self.manifest())?;
+        if manifest.status == RunStatus::Running {
+            manifest.status = RunStatus::Interrupted;
+        }
+        Ok(manifest)
+    }
+
+    /// How a user names it who has its runs under `runs`: its id there, its path elsewhere.
+    #[must_use]
+    pub fn spec(&self, runs: &Path) -> String {
+        match self.path.strip_prefix(runs) {
+            Ok(id) if id.components().count() == 1 => id.display().to_string(),
+            _ => self.path.display().to_string(),
+        }
     }
 
     /// Takes the lock for this process on `host`.
@@ -271,7 +344,7 @@ fn make_at(path: &Path) -> Result<PathBuf> {
     let is_run = held.iter().any(|name| name == "manifest.json");
     let hint = match is_run {
         true => format!(
-            "it is a run: `farm resume {0}` goes on with it, `farm rm {0}` removes it",
+            "it is a run: name another folder, or remove it with `farm rm {0}`",
             path.display()
         ),
         false => "name a folder that is absent or empty".to_owned(),
@@ -324,5 +397,6 @@ pub(super) fn unreadable(path: &Path, error: io::Error) -> Error {
         .caused_by(error)
 }
 
+mod remove;
 #[cfg(test)]
 mod tests;

@@ -83,6 +83,12 @@ pub(super) fn holder(folder: &Path) -> Result<Option<Holder>> {
     }
 }
 
+/// Whether farm wrote this file as the lock of a run.
+pub(super) fn is_one(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path);
+    text.is_ok_and(|text| serde_json::from_str::<Holder>(&text).is_ok())
+}
+
 /// Who wrote the lock; process 0 on an unknown host while it is being written.
 fn read(lock: &mut File) -> Holder {
     let mut text = String::new();

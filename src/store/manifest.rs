@@ -251,11 +251,25 @@ impl Timing {
     }
 }
 
+/// Whether farm, of whatever version, wrote this file as the manifest of a run.
+pub(super) fn is_one(path: &Path) -> bool {
+    let value = std::fs::read_to_string(path)
+        .ok()
+        .and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    value.is_some_and(|value| version(&value, SCHEMA).is_some())
+}
+
+/// The version that a file names, if it is a file of `schema` in any version.
+fn version<'a>(value: &'a Value, schema: &str) -> Option<&'a str> {
+    let version = value.get("schema")?.as_str()?;
+    let (family, _) = schema.rsplit_once('/')?;
+    version
+        .strip_prefix(family)?
+        .starts_with('/')
+        .then_some(version)
+}
+
 fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
-    #[derive(Deserialize)]
-    struct Version {
-        schema: String,
-    }
     let text = std::fs::read_to_string(path).map_err(|e| {
         Error::input(format!("{} cannot be read: {e}", path.display()))
             .hint("name a run folder, its id or `latest`")
@@ -267,16 +281,22 @@ fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
             .hint("restore the file from a copy")
             .caused_by(e)
     };
-    let version: Version = serde_json::from_str(&text).map_err(damaged)?;
-    if version.schema != schema {
-        return Err(Error::input(format!(
-            "{}: its schema is {}, this farm knows {schema}",
+    let value: Value = serde_json::from_str(&text).map_err(damaged)?;
+    match version(&value, schema) {
+        None => Err(Error::input(format!(
+            "{}: not a {} of farm: its `schema` is not {schema}",
             path.display(),
-            version.schema
+            schema.trim_start_matches("farm.").trim_end_matches("/1"),
         ))
-        .hint("use the farm that wrote it, or a newer one"));
+        .hint("name the folder of a run; `farm runs` lists the runs")),
+        Some(version) if version != schema => Err(Error::input(format!(
+            "{}: its schema is {version}, this farm knows {schema}",
+            path.display(),
+        ))
+        .hint("use the farm that wrote it, or a newer one")),
+        // From the text, for its lines and columns.
+        Some(_) => serde_json::from_str(&text).map_err(damaged),
     }
-    serde_json::from_str(&text).map_err(damaged)
 }
 
 fn write(path: &Path, value: &impl Serialize) -> Result<()> {
@@ -360,10 +380,7 @@ pub(super) mod tests {
         timing.write(&path).unwrap();
         assert_eq!(Timing::read(&path).unwrap(), timing);
         let other = Manifest::read(&path).unwrap_err();
-        assert!(
-            other.message.ends_with("this farm knows farm.manifest/1"),
-            "{other}"
-        );
+        assert!(other.message.contains("not a manifest of farm"), "{other}");
     }
 
     #[test]
@@ -376,8 +393,28 @@ pub(super) mod tests {
                 .message
                 .contains("cannot be read")
         );
-        std::fs::write(&path, "{\"schema\":\n 7}").unwrap();
-        let damaged = Manifest::read(&path).unwrap_err();
-        assert!(damaged.message.contains("manifest.json:2:"), "{damaged}");
+        let said = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(is_one(&path), text.contains("farm.manifest/"), "{text}");
+            Manifest::read(&path).unwrap_err().message
+        };
+        for (text, want) in [
+            ("{\"schema\":\n ", "manifest.json:2:"),
+            ("[]", "not a manifest of farm"),
+            ("[\"farm.timing/1\"]", "not a manifest of farm"),
+            ("{\"schema\":7}", "not a manifest of farm"),
+            (
+                "{\"schema\":\"farm.manifesto/1\"}",
+                "not a manifest of farm",
+            ),
+            ("{\"name\":\"my web app\"}", "not a manifest of farm"),
+            (
+                "{\"schema\":\"farm.manifest/9\"}",
+                "this farm knows farm.manifest/1",
+            ),
+            ("{\"schema\":\"farm.manifest/1\"}", "missing field `run`"),
+        ] {
+            assert!(said(text).contains(want), "{text}: {}", said(text));
+        }
     }
 }

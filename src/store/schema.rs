@@ -92,7 +92,7 @@ pub(super) fn create(conn: &mut Connection, path: &Path, grid: &Grid) -> Result<
             "store: {} already holds a database",
             path.display()
         ))
-        .hint("`farm resume` goes on with it"));
+        .hint("name another folder"));
     }
     build(conn, grid).map_err(|e| fault(path, e))
 }
@@ -129,7 +129,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<()> {
     if version(conn, path)? < MIGRATIONS.len() {
         return Err(
             Error::input(format!("{} was written by an older farm", path.display()))
-                .hint("`farm resume` brings it up to date"),
+                .hint("read it with the farm that wrote it"),
         );
     }
     Ok(())

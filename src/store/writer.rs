@@ -189,7 +189,7 @@ impl Store {
             .internal(|| "store: the writer could not be waited for".to_owned())?;
         joined.unwrap_or_else(|_| {
             Err(Error::internal("store: the writer panicked")
-                .hint("`farm resume` goes on, all that was committed is kept"))
+                .hint("what was committed is kept, `farm report RUN` shows it"))
         })
     }
 

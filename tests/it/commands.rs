@@ -323,7 +323,7 @@ fn runs_are_listed_and_removed() {
     let runs: Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(runs[0]["run"], json!(id));
 
-    // One that is damaged does not hide the others, and can be removed.
+    // One that is damaged does not hide the others, and can be removed if it is farm's.
     folder.write("results/runs/torn/manifest.json", "{");
     let with_torn = folder.farm(["runs"]).exits(0);
     assert!(with_torn.stdout.contains(&id));
@@ -334,6 +334,10 @@ fn runs_are_listed_and_removed() {
         "{}",
         with_torn.stderr
     );
+    folder.farm(["rm", "torn"]).exits(2);
+    folder.write("results/runs/torn/lock", r#"{"pid":1,"host":"h"}"#);
+    folder.farm(["rm", "torn"]).exits(2);
+    folder.write("results/runs/torn/farm.db", "");
     folder.farm(["rm", "torn"]).exits(0);
 
     // All are found before the first is removed.

@@ -17,6 +17,7 @@ mod golden_table;
 mod gsm8k;
 mod law;
 mod output_folder;
+mod removing;
 mod schemas;
 mod signals;
 mod suite;

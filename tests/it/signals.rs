@@ -16,10 +16,15 @@ struct Running {
 
 impl Running {
     fn begin(folder: &Folder, latency_ms: u32) -> Self {
+        Self::begin_at(folder, latency_ms, "run")
+    }
+
+    fn begin_at(folder: &Folder, latency_ms: u32, out: &str) -> Self {
         let config = format!("[models.slow]\nkind = \"scripted\"\nlatency_ms = {latency_ms}\n");
         folder.write("farm.toml", config);
         let mut child = Command::new(assert_cmd::cargo::cargo_bin!("farm"))
-            .args(RUN)
+            .args(&RUN[..5])
+            .arg(out)
             .args([
                 "--config",
                 "farm.toml",
@@ -129,4 +134,24 @@ fn a_killed_run_can_be_read() {
         40,
         "{ledger}"
     );
+}
+
+#[test]
+fn a_killed_run_is_interrupted_not_running() {
+    let folder = Folder::with_one_case();
+    // Where `farm runs` looks.
+    let run = Running::begin_at(&folder, 3_600_000, "results/runs/mine");
+    let status = |folder: &Folder| {
+        let said = folder.farm(["runs", "--json"]).exits(0);
+        let runs: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        runs[0]["status"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(status(&folder), "running");
+    run.signal("KILL");
+    assert_eq!(run.end(), None);
+    assert_eq!(status(&folder), "interrupted");
+    let said = folder.farm(["runs"]).exits(0);
+    assert!(said.stdout.contains("interrupted"), "{}", said.stdout);
+    let said = folder.farm(["report", "mine"]).exits(0);
+    assert!(said.stderr.contains("was interrupted"), "{}", said.stderr);
 }

@@ -84,7 +84,7 @@ fn out_is_the_folder_itself_absent_or_empty() {
             .ends_with("it holds lock, manifest.json, x and 1 more"),
         "{taken}"
     );
-    assert!(taken.hint.unwrap().contains("farm resume"));
+    assert!(taken.hint.unwrap().contains("farm rm"));
     assert_eq!(taken.kind, crate::error::ErrorKind::Input);
     let file = create(&out.join("x")).unwrap_err();
     assert!(file.message.contains("a file is in the way"), "{file}");
