@@ -6,7 +6,7 @@ use super::summary::{self, Measure};
 use crate::{
     aggregate,
     domain::{
-        Case, Grid, KeyError, SessionId, SessionKey, Summary,
+        Case, Grid, KeyError, SessionId, SessionKey, Summary, input,
         jsonl::{self, Secrecy},
         trace::Record,
     },
@@ -97,7 +97,7 @@ impl Opened {
 
     /// The summary as it was written; computed now, without hidden metrics, when there is none.
     pub fn summary(&self) -> Result<Summary> {
-        match std::fs::read(self.folder.summary()) {
+        match input::bytes(&self.folder.summary()) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| {
                 Error::input(format!("{} is damaged", self.folder.summary().display()))
                     .hint("remove it: the figures are then computed from farm.db")

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{atomic, reader::Totals};
 use crate::{
-    domain::{Limits, Reading, VariantName},
+    domain::{Limits, Reading, VariantName, input},
     error::{Error, Result},
 };
 
@@ -256,7 +256,7 @@ fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
     struct Version {
         schema: String,
     }
-    let text = std::fs::read_to_string(path).map_err(|e| {
+    let text = input::text(path).map_err(|e| {
         Error::input(format!("{} cannot be read: {e}", path.display()))
             .hint("name a run folder, its id or `latest`")
             .caused_by(e)
