@@ -1,23 +1,22 @@
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
 
 use super::{
     args::CheckArgs,
     exit::{Exit, say},
+    leaks,
     setup::{self, Inputs},
 };
 use crate::{
     config::ModelKind,
-    domain::Case,
     error::{Error, Problem, Result},
     report::text::plural,
-    score::SealedSuite,
 };
 
 /// `farm check CASES`: everything that would stop a run, and what would spoil it.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     let inputs = setup::read(&args.input)?;
     if let Some(sealed) = &inputs.sealed {
-        for leak in leaks(&args.input.cases, &inputs.cases, sealed) {
+        for leak in leaks::answers(&args.input.cases, &inputs.cases, &inputs.config, sealed) {
             say(&format!("warning: {leak}"));
         }
     }
@@ -39,42 +38,13 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Where a sealed answer stands word for word in what the agent sees.
-fn leaks(file: &Path, cases: &[Case], sealed: &SealedSuite) -> Vec<Problem> {
-    let folder = file.parent().unwrap_or(Path::new(""));
-    let mut problems = Vec::new();
-    for case in cases {
-        let mut texts = vec![("task".to_owned(), case.task.clone())];
-        texts.extend(case.tags.iter().map(|tag| ("tags".to_owned(), tag.clone())));
-        if let Some(files) = &case.files {
-            texts.extend(
-                crate::config::list_files(&folder.join(files))
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|(name, path)| {
-                        Some((format!("{files}/{name}"), fs::read_to_string(path).ok()?))
-                    }),
-            );
-        }
-        let texts: Vec<(String, &str)> = texts
-            .iter()
-            .map(|(at, text)| (at.clone(), text.as_str()))
-            .collect();
-        for place in sealed.leaks(&case.id, &texts) {
-            let message = format!("case {}: {place}", case.id);
-            problems.push(Problem::file(file, message));
-        }
-    }
-    problems
-}
-
 /// Scripts of cases that are not in the case file: perhaps a typing error.
 fn unused_scripts(inputs: &Inputs) -> Vec<Problem> {
     let files = inputs.config.variants.iter().filter_map(|v| {
         let ModelKind::Scripted { scripts: from, .. } = &v.model.kind;
         Some(from.as_ref()?.file.path.as_path())
     });
-    let ids: BTreeSet<_> = inputs.cases.iter().map(|case| &case.id).collect();
+    let ids: BTreeSet<_> = inputs.cases.iter().map(|(_, case)| &case.id).collect();
     let mut problems = Vec::new();
     for file in files.collect::<BTreeSet<_>>() {
         for script in inputs.scripts.get(file).into_iter().flatten() {

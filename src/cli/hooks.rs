@@ -1,6 +1,6 @@
 //! Faults for tests, from the environment. `FARM_TEST_*` is not config.
 
-use std::env;
+use std::env::{self, VarError};
 
 use crate::{
     domain::SessionKey,
@@ -9,9 +9,17 @@ use crate::{
     store::{AbortAt, Moment},
 };
 
+fn var(name: &str) -> Result<Option<String>> {
+    match env::var(name) {
+        Ok(text) => Ok(Some(text)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(Error::input(format!("{name} is not UTF-8"))),
+    }
+}
+
 /// `FARM_TEST_PANIC=KEY:TURN` or `KEY:score`.
 pub(super) fn hooks() -> Result<Hooks> {
-    let Ok(text) = env::var("FARM_TEST_PANIC") else {
+    let Some(text) = var("FARM_TEST_PANIC")? else {
         return Ok(Hooks::default());
     };
     let (key, at) = text
@@ -35,7 +43,7 @@ pub(super) fn hooks() -> Result<Hooks> {
 
 /// `FARM_TEST_ABORT=commit:N:before` or `commit:N:after`.
 pub(super) fn abort_at() -> Result<Option<AbortAt>> {
-    let Ok(text) = env::var("FARM_TEST_ABORT") else {
+    let Some(text) = var("FARM_TEST_ABORT")? else {
         return Ok(None);
     };
     let wrong = || Error::input("FARM_TEST_ABORT is commit:N:before or commit:N:after");

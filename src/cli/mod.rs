@@ -7,6 +7,7 @@ mod demo;
 mod exit;
 mod hooks;
 mod init;
+mod leaks;
 mod log;
 mod manifest;
 mod opened;

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     aggregate,
     domain::{
-        Case, Grid, KeyError, SUMMARY_SCHEMA, SessionId, SessionKey, Summary,
+        Case, Grid, KeyError, SUMMARY_SCHEMA, SessionId, SessionKey, Summary, input,
         jsonl::{self, Secrecy},
         trace::Record,
     },
@@ -115,7 +115,7 @@ impl Opened {
     /// it is damaged.
     pub fn summary(&self) -> Result<Summary> {
         let path = self.folder.summary();
-        let Ok(bytes) = std::fs::read(&path) else {
+        let Ok(bytes) = input::bytes(&path) else {
             return self.compute(None);
         };
         let read = serde_json::from_slice::<Summary>(&bytes);

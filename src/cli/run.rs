@@ -1,4 +1,5 @@
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -20,6 +21,7 @@ use super::{
 };
 use crate::{
     aggregate::Metric,
+    config::FileId,
     domain::{Clock, Ledger, SessionRecord, Summary, Tally},
     error::{Context, Error, Result},
     report::{self, Progress},
@@ -124,6 +126,7 @@ pub(super) fn execute(
     let began = Timestamp::now();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let place = out.map_or(Place::Under(Path::new(RUNS)), Place::At);
+    apart(out.unwrap_or(Path::new(RUNS)), &ready)?;
     let (folder, _lock, id) = RunFolder::create(place, began, &ready.digest, &host)?;
     let mut manifest = manifest::of(&ready, cases, &id, began);
     // The folder was absent or empty: half a beginning would only be in the way of the next try.
@@ -155,6 +158,31 @@ pub(super) fn execute(
         wind_down,
         unscored,
     })
+}
+
+/// Sees to it that the run folder is not among the files that a run copies or shows to agents: it
+/// would be copied into itself. Around them it cannot be, for it is empty.
+fn apart(out: &Path, ready: &Ready) -> Result<()> {
+    let of_cases = ready.plan.cases.iter().filter_map(|planned| {
+        let files = planned.files.as_deref()?;
+        Some((files, format!("the files of case {}", planned.case.id)))
+    });
+    let pages = ready.config.tools.web_fetch_pages.as_ref();
+    let pages = pages.map(|pages| (pages.folder.path.as_path(), "the canned pages".to_owned()));
+    let above: HashSet<FileId> = FileId::with_all_above(out).collect();
+    let mut seen = HashSet::new();
+    for (folder, what) in of_cases.chain(pages) {
+        // Cases share folders; they are there, for they have been read.
+        if !seen.insert(folder) {
+            continue;
+        }
+        if FileId::of(folder).is_ok_and(|id| above.contains(&id)) {
+            let (out, folder) = (out.display(), folder.display());
+            let message = format!("the run would be written to {out}, but {what} are in {folder}");
+            return Err(Error::input(message).hint("name another folder with `--out`"));
+        }
+    }
+    Ok(())
 }
 
 /// Writes what a run folder holds before the first session begins.

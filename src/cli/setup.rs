@@ -1,7 +1,8 @@
 //! From arguments, config and files to a plan that can be run, with every problem on the way.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
+    ffi::OsString,
     ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
@@ -10,18 +11,19 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use serde_json::json;
 
-use super::args::InputArgs;
+use super::{args::InputArgs, leaks};
 use crate::{
     config::{
-        self, CaseRules, ConfigFile, Known, ModelConfig, ModelKind, Resolved, Selection, Sources,
+        self, CaseRules, ConfigFile, Guard, Known, ModelConfig, ModelKind, Resolved, Selection,
+        Sources,
     },
     domain::{Case, CaseId, Script},
     error::{Context, Error, Problem, Result},
-    model::{self, Model, Scripted, Scripts},
+    model::{self, Model, Scripted, Scripts, ScriptsError},
     run::{Plan, PlannedCase, Variant},
     score::{self, SealedSuite},
     tool::{self, BuiltinOptions, Registry},
-    verify::{self, Verifiers},
+    verify::{self, Verifiers, VerifiersError},
 };
 
 /// Where sealed halves are looked for when nothing names them.
@@ -45,8 +47,8 @@ pub(super) struct Ready {
 pub(super) struct Inputs {
     /// The config.
     pub config: Resolved,
-    /// All cases of the file.
-    pub cases: Vec<Case>,
+    /// All cases of the file, each with its line.
+    pub cases: Vec<(usize, Case)>,
     /// All scripts, by the file that they stand in.
     pub scripts: BTreeMap<PathBuf, Vec<Script>>,
     /// The sealed halves of all cases.
@@ -61,14 +63,24 @@ pub(super) struct Inputs {
 /// When the config is wrong: without it nothing else can be judged.
 pub(super) fn read(args: &InputArgs) -> Result<Inputs> {
     let config = resolve(args)?;
-    let sealed_file = (!config.run.unscored).then(|| sealed_file(args, &config));
+    let sealed_file = sealed_file(args, &config);
+    let is_there = !config.run.unscored || sealed_file.exists();
+    let sealed_path = is_there.then_some(sealed_file.as_path());
+    let guard = Guard::new(sealed_path, Path::new(SEALED_FOLDER));
+    let exposed = config.exposures(&guard);
+    if !exposed.is_empty() {
+        return Err(Error::problems(exposed));
+    }
     let rules = CaseRules {
         tools: &tool::BUILTIN,
-        sealed: sealed_file.as_deref(),
+        guard: &guard,
     };
     let lines = config::load_cases(&args.cases, rules);
     let mut problems = lines.problems;
-    let cases: Vec<Case> = lines.values.into_iter().map(|(_, case)| case).collect();
+    if let Err(e) = verifiers(&config) {
+        problems.push(config.problem("session.verifiers", e.to_string()));
+    }
+    let cases = lines.values;
     let mut scripts = BTreeMap::new();
     for variant in &config.variants {
         let ModelKind::Scripted { scripts: from, .. } = &variant.model.kind;
@@ -84,15 +96,17 @@ pub(super) fn read(args: &InputArgs) -> Result<Inputs> {
     }
     // Cases that could not be read have no id to join: their sealed halves would look left over.
     let case_file = args.cases.display().to_string();
-    let sealed = match sealed_file {
-        Some(file) if problems.iter().all(|p| p.file != case_file) => {
-            let ids: Vec<CaseId> = cases.iter().map(|case| case.id.clone()).collect();
-            score::load(&file, &ids)
-                .map_err(|more| problems.extend(more))
-                .ok()
-        }
-        _ => None,
-    };
+    let is_joined = !config.run.unscored && problems.iter().all(|p| p.file != case_file);
+    let sealed = is_joined.then(|| {
+        let ids: Vec<CaseId> = cases.iter().map(|(_, case)| case.id.clone()).collect();
+        score::load(&sealed_file, &ids)
+            .map_err(|more| problems.extend(more))
+            .ok()
+    });
+    let sealed = sealed.flatten();
+    if let Some(sealed) = &sealed {
+        problems.extend(leaks::canaries(&args.cases, &cases, &config, sealed));
+    }
     Ok(Inputs {
         config,
         cases,
@@ -131,10 +145,16 @@ pub(super) fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
         tags: &args.tag,
         limit: args.limit,
     };
+    let lines: HashMap<CaseId, usize> = cases
+        .iter()
+        .map(|(line, case)| (case.id.clone(), *line))
+        .collect();
+    let cases = cases.into_iter().map(|(_, case)| case).collect();
     let cases = config::select(cases, selection)?;
     let digests = digests(args, &config, &cases, sealed.as_ref())?;
     let registry = registry(&config)?;
-    let variants = variants(&config, &cases, &scripts)?;
+    let place = |case: &CaseId| (args.cases.as_path(), lines.get(case).copied().unwrap_or(0));
+    let variants = variants(&config, &cases, &scripts, &place)?;
     let folder = args.cases.parent().unwrap_or(Path::new(""));
     let cases = cases
         .into_iter()
@@ -159,9 +179,7 @@ pub(super) fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
 }
 
 fn resolve(args: &InputArgs) -> Result<Resolved> {
-    let env: Vec<(String, String)> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
+    let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut flags: Vec<(&str, toml::Value)> = Vec::new();
     if let Some(seeds) = &args.seeds {
         flags.push(("run.seeds", toml::Value::String(seeds.clone())));
@@ -263,13 +281,20 @@ fn registry(config: &Resolved) -> Result<Registry> {
     tool::builtin(&options).internal(|| "the built-in tools cannot be registered".to_owned())
 }
 
+fn verifiers(config: &Resolved) -> Result<Verifiers, VerifiersError> {
+    Verifiers::new(config.session.verifiers.iter().map(String::as_str))
+}
+
+/// The file and line of a case.
+type Place<'a> = &'a dyn Fn(&CaseId) -> (&'a Path, usize);
+
 fn variants(
     config: &Resolved,
     cases: &[Case],
     scripts: &BTreeMap<PathBuf, Vec<Script>>,
+    place: Place<'_>,
 ) -> Result<Vec<Variant>> {
-    let verifiers = Verifiers::new(config.session.verifiers.iter().map(String::as_str))
-        .input(|| "session.verifiers".to_owned())?;
+    let verifiers = verifiers(config).input(|| "session.verifiers".to_owned())?;
     let variants = config.variants.iter().map(|variant| {
         let options = model::Options {
             tool_mode: variant.model.tool_mode,
@@ -278,7 +303,7 @@ fn variants(
         let seeds = config.run.seeds.range();
         Ok(Variant {
             name: variant.name.clone(),
-            model: scripted(&variant.model, options, seeds, cases, scripts)?,
+            model: scripted(&variant.model, options, seeds, cases, scripts, place)?,
             endpoint: "scripted".to_owned(),
             prompt: variant.prompt.text.clone(),
             tools: variant.tools.clone(),
@@ -299,6 +324,7 @@ fn scripted(
     seeds: Range<u64>,
     cases: &[Case],
     scripts: &BTreeMap<PathBuf, Vec<Script>>,
+    place: Place<'_>,
 ) -> Result<Arc<dyn Model>> {
     let name = model.name.as_str();
     let ModelKind::Scripted {
@@ -311,10 +337,13 @@ fn scripted(
         .iter()
         .filter_map(|case| Some((case.id.clone(), case.script.clone()?)));
     let scripts = Scripts::new(of_file.cloned().unwrap_or_default(), inline).map_err(|errors| {
-        let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Error::input(format!("model {name}: {}", all.join("; ")))
+        let problem = |error: &ScriptsError| {
+            let (file, line) = place(error.case());
+            Problem::at(file, line, 0, format!("model {name}: {error}"))
+        };
+        Error::problems(errors.iter().map(problem).collect())
     })?;
-    check_scripts(name, file, &scripts, &seeds, cases)?;
+    check_scripts(name, file, &scripts, &seeds, cases, place)?;
     let latency = (!latency.is_zero()).then_some(*latency);
     Ok(Arc::new(Scripted::new(name, scripts, options, latency)))
 }
@@ -326,19 +355,20 @@ fn check_scripts(
     scripts: &Scripts,
     seeds: &Range<u64>,
     cases: &[Case],
+    place: Place<'_>,
 ) -> Result<()> {
-    let without: Vec<&str> = cases
+    let without: Vec<&CaseId> = cases
         .iter()
         .filter(|case| !scripts.covers(&case.id, seeds.clone()))
-        .map(|case| case.id.as_str())
+        .map(|case| &case.id)
         .collect();
-    if without.is_empty() {
+    let Some((at, line)) = without.first().map(|case| place(case)) else {
         return Ok(());
-    }
+    };
     let some = without
         .iter()
         .take(5)
-        .copied()
+        .map(|case| case.as_str())
         .collect::<Vec<_>>()
         .join(", ");
     let more = without.len().saturating_sub(5);
@@ -354,5 +384,7 @@ fn check_scripts(
         ),
         None => format!("give the cases a `script`, or name a file: `scripts` in [models.{model}]"),
     };
-    Err(Error::input(format!("model {model} has no script for {some}{and_more}")).hint(hint))
+    let message = format!("model {model} has no script for {some}{and_more}");
+    let problem = Problem::at(at, line, 0, message).hint(hint);
+    Err(Error::problems(vec![problem]))
 }

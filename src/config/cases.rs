@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{files, kinds::check_names, scripts::faults};
+use super::{Guard, files, guard, kinds::check_names, scripts::faults};
 use crate::{
     domain::{
         Case, CaseId,
@@ -19,14 +19,22 @@ use crate::{
 pub struct CaseRules<'a> {
     /// The names of all tools.
     pub tools: &'a [&'a str],
-    /// The file of the sealed halves: no folder that a session sees may hold it.
-    pub sealed: Option<&'a Path>,
+    /// No folder that a session sees may hold what is sealed.
+    pub guard: &'a Guard,
 }
 
 /// Reads a case file: the cases that could be read, each with its line, and everything that is
 /// wrong with them and with the folders that they name.
 #[must_use]
 pub fn load_cases(file: &Path, rules: CaseRules<'_>) -> Lines<Case> {
+    if rules.guard.is_sealed(file) {
+        // Not read: what would be wrong with it quotes it.
+        let problem = Problem::file(file, guard::is(file));
+        return Lines {
+            values: Vec::new(),
+            problems: vec![problem.hint("name the file of the cases")],
+        };
+    }
     let mut lines = jsonl::read::<Case>(file, Secrecy::Public);
     if lines.values.is_empty() && lines.problems.is_empty() {
         let problem = Problem::file(file, "no cases");
@@ -37,7 +45,6 @@ pub fn load_cases(file: &Path, rules: CaseRules<'_>) -> Lines<Case> {
     let mut check = Check {
         file,
         rules,
-        sealed_folder: rules.sealed.and_then(folder_of),
         ids: HashMap::new(),
         folders: HashSet::new(),
         problems: &mut lines.problems,
@@ -49,25 +56,12 @@ pub fn load_cases(file: &Path, rules: CaseRules<'_>) -> Lines<Case> {
     lines
 }
 
-/// The real folder that a file stands in, or will.
-fn folder_of(file: &Path) -> Option<PathBuf> {
-    let parent = match file.parent()? {
-        parent if parent.as_os_str().is_empty() => Path::new("."),
-        parent => parent,
-    };
-    // The file may itself be a link to where the sealed halves really are.
-    let real = file.canonicalize().ok();
-    real.as_deref()
-        .and_then(Path::parent)
-        .map(Path::to_owned)
-        .or_else(|| parent.canonicalize().ok())
-}
-
 struct Check<'a> {
     file: &'a Path,
     rules: CaseRules<'a>,
-    sealed_folder: Option<PathBuf>,
-    ids: HashMap<&'a CaseId, usize>,
+    /// In lower case, with the line and spelling that came first: traces are files, and some file
+    /// systems do not tell `A` from `a`.
+    ids: HashMap<String, (usize, &'a CaseId)>,
     /// Those that were looked at.
     folders: HashSet<PathBuf>,
     problems: &'a mut Vec<Problem>,
@@ -75,10 +69,20 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     fn case(&mut self, line: usize, case: &'a Case) {
-        if let Some(first) = self.ids.insert(&case.id, line) {
-            self.ids.insert(&case.id, first);
-            let message = format!("id: `{}` is on line {first} already", case.id);
-            self.tell(line, message, Some("ids are unique in a file"));
+        let lower = case.id.as_str().to_ascii_lowercase();
+        match self.ids.get(&lower) {
+            None => drop(self.ids.insert(lower, (line, &case.id))),
+            Some((first, id)) if **id == case.id => {
+                let message = format!("id: `{id}` is on line {first} already");
+                self.tell(line, message, Some("ids are unique in a file"));
+            }
+            Some((first, id)) => {
+                let message = format!(
+                    "id: `{}` differs from `{id}` on line {first} in its case alone",
+                    case.id
+                );
+                self.tell(line, message, Some("some file systems take them for one"));
+            }
         }
         if case.task.trim().is_empty() {
             self.tell(line, "task: is empty", None);
@@ -132,24 +136,13 @@ impl<'a> Check<'a> {
         if !self.folders.insert(folder.clone()) {
             return;
         }
-        if self.shows_sealed(&folder) {
-            let message = format!(
-                "files: {} holds the sealed halves: an agent could read them",
-                folder.display()
-            );
+        if self.rules.guard.is_held_by(&folder) {
+            let message = format!("files: {}", guard::held(&folder));
             self.tell(line, message, Some("keep them in another folder"));
             return;
         }
         if let Err(e) = files::list(&folder) {
             self.tell(line, format!("files: {e}"), None);
-        }
-    }
-
-    /// Whether a folder is, or holds, the one with the sealed file.
-    fn shows_sealed(&self, folder: &Path) -> bool {
-        match (&self.sealed_folder, folder.canonicalize()) {
-            (Some(sealed), Ok(folder)) => sealed.starts_with(folder),
-            _ => false,
         }
     }
 
@@ -176,7 +169,7 @@ mod tests {
         let sealed = root.join("eval/sealed/cases.jsonl");
         let rules = CaseRules {
             tools: &["calculator", "file_read"],
-            sealed: Some(&sealed),
+            guard: &Guard::new(Some(&sealed), Path::new("none")),
         };
         let lines = load_cases(&file, rules);
         let short = |text: String| {
@@ -265,16 +258,18 @@ mod tests {
 {"id":"a","task":"t","files":"none"}
 {"id":"c"}
 {"id":"a","task":"t"}
+{"id":"B","task":"t"}
 "#;
         let dir = tempfile::tempdir().unwrap();
         let (ids, problems) = load(dir.path(), text);
-        assert_eq!(ids, ["a", "b", "a", "a"]);
+        assert_eq!(ids, ["a", "b", "a", "a", "B"]);
         let want = [
             "1: files: D/eval/none",
             "2: task: is empty",
             "3: id: `a` is on line 1 already; ids are unique in a file",
             "4:10: missing field `task`",
             "5: id: `a` is on line 1 already",
+            "6: id: `B` differs from `b` on line 2 in its case alone; some file systems",
         ];
         assert_eq!(problems.len(), want.len(), "{problems:#?}");
         for (got, want) in problems.iter().zip(want) {

@@ -13,7 +13,7 @@ use super::{
     settings::{Name, Origin, Settings, show},
 };
 use crate::{
-    domain::VariantName,
+    domain::{VariantName, input},
     error::{Error, Problem, Result},
 };
 
@@ -29,7 +29,7 @@ pub(super) fn read(
     settings: &mut Settings,
 ) -> Result<Vec<Problem>> {
     let one = |problem| Error::problems(vec![problem]);
-    let bytes = match std::fs::read(file) {
+    let bytes = match input::bytes(file) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == io::ErrorKind::NotFound && !is_required => return Ok(Vec::new()),
         Err(e) => {

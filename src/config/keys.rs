@@ -99,7 +99,6 @@ pub const KEYS: &[Key] = &[
     key("run.seeds", Seeds, Operation, "how many seeds, or \"A..B\" half open").default("1").flag("--seeds"),
     key("run.run_seed", Count { min: 0, max: ANY }, Meaning, "the number that all randomness derives from").default("0").flag("--run-seed"),
     key("run.concurrency", Count { min: 1, max: U32 }, Operation, "sessions in flight per endpoint").default("64").flag("--concurrency"),
-    key("run.max_cost_usd", Amount, Operation, "money cap of the run, in US dollars").flag("--max-cost"),
     key("run.sealed", Path, Operation, "the sealed halves; what they say enters the digest, not where they are").flag("--sealed"),
     key("run.unscored", Switch, Operation, "run without a scorer").default("false").flag("--unscored"),
 

@@ -1,5 +1,7 @@
 //! What lies over the config file: environment and command line.
 
+use std::ffi::OsString;
+
 use toml::Value;
 
 use super::{
@@ -33,19 +35,33 @@ pub(super) fn default_model(settings: &mut Settings) {
 }
 
 /// Sets what the environment says.
-pub(super) fn env(env: &[(String, String)], settings: &mut Settings, problems: &mut Vec<Problem>) {
+pub(super) fn env(
+    env: &[(OsString, OsString)],
+    settings: &mut Settings,
+    problems: &mut Vec<Problem>,
+) {
     let known: Vec<(String, &Key)> = KEYS
         .iter()
         .filter_map(|key| Some((key.env()?, key)))
         .collect();
-    for (name, text) in env.iter().filter(|(name, _)| is_ours(name)) {
-        let origin = Origin::Env(name.clone());
-        let Some((_, key)) = known.iter().find(|(n, _)| n == name) else {
-            problems.push(unknown_variable(name, &known));
+    for (name, text) in env {
+        // A name that is not UTF-8 is none of a key either.
+        let name = name.to_string_lossy();
+        if !is_ours(&name) {
+            continue;
+        }
+        let origin = Origin::Env(name.clone().into_owned());
+        let Some((_, key)) = known.iter().find(|(n, _)| *n == name) else {
+            problems.push(unknown_variable(&name, &known));
+            continue;
+        };
+        let Some(text) = text.to_str() else {
+            let problem = origin.problem(format!("{}: is not UTF-8", key.path));
+            problems.push(problem.hint("set it to a text, or unset it"));
             continue;
         };
         let path: Vec<String> = key.parts().map(str::to_owned).collect();
-        let literal = Value::String(text.clone());
+        let literal = Value::String(text.to_owned());
         let value = text.parse().unwrap_or_else(|_| literal.clone());
         let is_literal = key.kind.check(&value).is_err() && key.kind.check(&literal).is_ok();
         let value = if is_literal { literal } else { value };

@@ -9,6 +9,7 @@ mod cases;
 mod digest;
 mod file;
 mod files;
+mod guard;
 mod keys;
 mod kinds;
 mod layers;
@@ -23,11 +24,12 @@ mod tests;
 mod variants;
 mod write;
 
-use std::path::Path;
+use std::{ffi::OsString, path::Path};
 
 pub use cases::{CaseRules, load_cases};
 pub use digest::{digest, sha256_hex};
 pub use files::{FilesError, files_digest, list as list_files};
+pub use guard::{FileId, Guard};
 pub use keys::{Class, KEYS, Key};
 pub use kinds::Kind;
 pub use resolved::{Pages, Resolved, Run, Session, Suite, Tools};
@@ -60,8 +62,8 @@ pub struct Sources<'a> {
     /// The file.
     pub file: ConfigFile<'a>,
     /// The environment; what does not begin with `FARM_` is ignored, and so are `FARM_CONFIG`
-    /// and the variables of the tests.
-    pub env: &'a [(String, String)],
+    /// and the variables of the tests. What is not UTF-8 is a problem.
+    pub env: &'a [(OsString, OsString)],
     /// What the command line sets: paths of keys, such as `run.seeds`, with their values.
     pub flags: &'a [(&'a str, toml::Value)],
     /// The models that the command line selects; empty: all variants.

@@ -50,8 +50,6 @@ pub struct Run {
     pub run_seed: u64,
     /// Sessions in flight per endpoint, at least 1.
     pub concurrency: u32,
-    /// Money cap in US dollars.
-    pub max_cost_usd: Option<f64>,
     /// The sealed halves, if named.
     pub sealed: Option<Located>,
     /// Whether to run without a scorer.
@@ -90,7 +88,6 @@ struct RunTable {
     seeds: toml::Value,
     run_seed: u64,
     concurrency: u32,
-    max_cost_usd: Option<f64>,
     unscored: bool,
 }
 
@@ -113,7 +110,6 @@ impl Resolved {
                 seeds: seeds(&run.seeds)?,
                 run_seed: run.run_seed,
                 concurrency: run.concurrency,
-                max_cost_usd: run.max_cost_usd,
                 sealed: settings.located(&["run", "sealed"]),
                 unscored: run.unscored,
             },
@@ -133,6 +129,15 @@ impl Resolved {
     pub fn origin(&self, path: &str) -> Option<&Origin> {
         let setting = self.settings.get(&parse_path(path)?)?;
         Some(&setting.origin)
+    }
+
+    /// A problem of the value of a key, at its place; the path is written as for
+    /// [`Resolved::origin`].
+    #[must_use]
+    pub fn problem(&self, path: &str, message: impl Into<String>) -> Problem {
+        let parts = parse_path(path).unwrap_or_default();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        self.settings.problem(&parts, Misfit::from(message.into()))
     }
 
     /// All that changes what sessions do: what a run's digest takes from its config. Files stand

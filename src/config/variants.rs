@@ -11,7 +11,7 @@ use super::{
     settings::{Located, Name, Settings},
 };
 use crate::{
-    domain::{Limits, ToolMode, VariantName},
+    domain::{Limits, ToolMode, VariantName, input},
     error::{Error, Problem, Result},
 };
 
@@ -148,7 +148,17 @@ pub(super) fn build(
     let declared = settings.names_of("variants").next().is_some();
     let section = if declared { "variants" } else { "models" };
     let mut variants = Vec::new();
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for at in settings.names_of(section) {
+        if let Some(first) = seen.insert(at.name.to_ascii_lowercase(), &at.name) {
+            let message = format!(
+                "variant `{}` differs from `{first}` in its case alone",
+                at.name
+            );
+            let problem = at.origin.problem(message);
+            let hint = "some file systems take them for one";
+            builder.problems.push(problem.hint(hint));
+        }
         let table = if declared {
             settings.read(&["variants", &at.name])?
         } else {
@@ -295,7 +305,7 @@ impl Builder<'_> {
     fn scripts(&mut self, model: &str) -> Option<ScriptFile> {
         let path = ["models", model, "scripts"];
         let file = self.settings.located(&path)?;
-        match std::fs::read(&file.path) {
+        match input::bytes(&file.path) {
             Ok(bytes) => Some(ScriptFile {
                 sha256: sha256_hex(&bytes),
                 file,
@@ -309,7 +319,7 @@ impl Builder<'_> {
 
     fn prompt(&mut self, path: &[&str]) -> Option<Prompt> {
         let file = self.settings.located(path)?;
-        match std::fs::read_to_string(&file.path) {
+        match input::text(&file.path) {
             Ok(text) if text.trim().is_empty() => {
                 let message = format!("{} is empty", file.path.display());
                 self.tell(path, message.into());

@@ -1,13 +1,13 @@
 //! Strict JSON Lines, as people write them: every problem with its place, none lost.
 
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader, Read},
     path::Path,
 };
 
 use serde::de::DeserializeOwned;
 
+use super::input;
 use crate::error::{Problem, nearest};
 
 /// The longest line that is read, in bytes.
@@ -32,7 +32,8 @@ pub struct Lines<T> {
 }
 
 /// Reads a file of one JSON object a line. Blank lines, CRLF and a leading byte order mark are
-/// fine; anything else that is not a `T` is a problem of its line, and reading goes on.
+/// fine; anything else that is not a `T` is a problem of its line, and reading goes on; only after a line
+/// that is too long it ends.
 pub fn read<T: DeserializeOwned>(file: &Path, secrecy: Secrecy) -> Lines<T> {
     let mut lines = Lines {
         values: Vec::new(),
@@ -54,7 +55,7 @@ fn read_into<T: DeserializeOwned>(
     secrecy: Secrecy,
     lines: &mut Lines<T>,
 ) -> io::Result<()> {
-    let mut reader = BufReader::with_capacity(1 << 16, File::open(file)?);
+    let mut reader = BufReader::with_capacity(1 << 16, input::open(file)?);
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -71,8 +72,8 @@ fn read_into<T: DeserializeOwned>(
             lines
                 .problems
                 .push(problem.hint("is it a file of one JSON object a line?"));
-            skip_line(&mut reader)?;
-            continue;
+            // Such a line may have no end.
+            return Ok(());
         }
         let is_torn = !line.ends_with(b"\n");
         match parse_line(&line, number == 1, secrecy) {
@@ -89,25 +90,6 @@ fn read_into<T: DeserializeOwned>(
         }
     }
     Ok(())
-}
-
-fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        match buffer.iter().position(|b| *b == b'\n') {
-            Some(end) => {
-                reader.consume(end + 1);
-                return Ok(());
-            }
-            None => {
-                let all = buffer.len();
-                reader.consume(all);
-            }
-        }
-    }
 }
 
 /// What is wrong with one JSON text.
@@ -337,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_skipped_not_read() {
+    fn a_long_line_ends_the_reading() {
         let mut bytes = vec![b' '; MAX_LINE + 10];
         bytes.extend(b"\n{\"id\":\"a\",\"task\":\"t\"}\n");
         let (values, problems) = lines_of(&bytes);
         assert_eq!(
             (values, problems),
             (
-                vec![2],
+                vec![],
                 vec![
                     "F:1: the line is longer than 16 MiB; is it a file of one JSON object a line?"
                         .to_owned()

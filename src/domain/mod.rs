@@ -1,7 +1,7 @@
 //! The words of farm as plain data, with their serde.
 //!
-//! They decide nothing. What does something here is what every room needs alike: [`jsonl`] reads
-//! the files that people write, [`Clock`] tells the time, and seeds are derived and drawn.
+//! They decide nothing. What does something here is what every room needs alike: [`input`] opens
+//! files, [`jsonl`] reads those that people write, [`Clock`] tells the time, and seeds are derived and drawn.
 
 mod case;
 mod clock;
@@ -9,6 +9,7 @@ mod decision;
 mod figure;
 mod grid;
 mod id;
+pub mod input;
 pub mod jsonl;
 mod judgment;
 mod key;

@@ -35,6 +35,16 @@ pub enum ScriptsError {
     Empty(CaseId),
 }
 
+impl ScriptsError {
+    /// Whose script it is.
+    #[must_use]
+    pub fn case(&self) -> &CaseId {
+        match self {
+            Self::Duplicate(case) | Self::DuplicateSeed(case, _) | Self::Empty(case) => case,
+        }
+    }
+}
+
 impl Scripts {
     /// Joins the lines of script files and the scripts that stand in cases (`inline`).
     ///

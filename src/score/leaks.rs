@@ -1,8 +1,10 @@
 //! Whether the public half gives an answer away.
 
+use std::collections::BTreeSet;
+
 use super::{
     numbers,
-    sealed::{Check, Expect, SealedSuite},
+    sealed::{Check, Expect, SealedCase, SealedSuite},
 };
 use crate::domain::CaseId;
 
@@ -11,8 +13,8 @@ const SHORTEST: usize = 5;
 
 impl SealedSuite {
     /// Where `texts` of the public half of a case, each with the name of its place, hold word for
-    /// word what is sealed: the text of `answer_equals` and `answer_contains`, the number of
-    /// `answer_number` in any spelling, and the canary. Only what is five characters or longer is
+    /// word what is sealed: the text of `answer_equals` and `answer_contains`, and the number of
+    /// `answer_number` in any spelling. Only what is five characters or longer is
     /// looked for, and no check with `not`. Each finding names the place and the check.
     #[must_use]
     pub fn leaks(&self, case: &CaseId, texts: &[(String, &str)]) -> Vec<String> {
@@ -25,12 +27,31 @@ impl SealedSuite {
             found.extend(
                 holding.map(|check| format!("{place} holds the answer of check `{}`", check.name)),
             );
-            if case.canary.as_deref().is_some_and(|c| holds(text, c)) {
-                found.push(format!("{place} holds the canary"));
-            }
         }
         found
     }
+
+    /// Whether any case has a canary.
+    #[must_use]
+    pub fn has_canaries(&self) -> bool {
+        !self.canaries.is_empty()
+    }
+
+    /// Whether a text holds the canary of any case, as a part of a word too. Canaries of fewer than
+    /// five characters are not looked for.
+    #[must_use]
+    pub fn holds_canary(&self, text: &str) -> bool {
+        self.canaries.iter().any(|canary| text.contains(canary))
+    }
+}
+
+/// The canaries of all cases that are long enough to be looked for, each once.
+pub(super) fn canaries<'a>(cases: impl Iterator<Item = &'a SealedCase>) -> BTreeSet<String> {
+    let all = cases.filter_map(|case| case.canary.as_deref());
+    all.map(str::trim)
+        .filter(|canary| canary.chars().count() >= SHORTEST)
+        .map(str::to_owned)
+        .collect()
 }
 
 fn gives_away(check: &Check, text: &str) -> bool {

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::{
+    leaks,
     line::Line,
     sealed::{Measure, SealedCase, SealedSuite},
 };
@@ -18,7 +19,6 @@ use crate::{
 };
 
 /// Reads the sealed half of a suite whose cases are `cases`: all of them, before any selection.
-/// The file is read once, so that it may be a pipe.
 ///
 /// # Errors
 /// All that is wrong, in the order of the file: lines that are no sealed half, ids twice, lines
@@ -150,6 +150,7 @@ impl<'a> Loading<'a> {
             return Err(self.problems);
         }
         Ok(SealedSuite {
+            canaries: leaks::canaries(self.sealed.values()),
             cases: self.sealed,
             metric_names: self.metrics.into_iter().map(|(name, ..)| name).collect(),
             digest,

@@ -1,6 +1,9 @@
 //! What is sealed. None of these types has `Debug` or `Serialize`; a test sees to it.
 
-use std::{collections::HashMap, fmt};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+};
 
 use jsonschema::Validator;
 use regex::Regex;
@@ -12,6 +15,8 @@ use crate::domain::{CaseId, Status};
 /// the scorer, no more.
 pub struct SealedSuite {
     pub(super) cases: HashMap<CaseId, SealedCase>,
+    /// Those of all cases.
+    pub(super) canaries: BTreeSet<String>,
     pub(super) metric_names: Vec<String>,
     pub(super) digest: String,
 }

@@ -12,7 +12,10 @@ use super::{
     atomic::refused,
     folder::{unreadable, unusable},
 };
-use crate::error::{Error, Result};
+use crate::{
+    domain::input,
+    error::{Error, Result},
+};
 
 /// Who is at work in a run folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +75,7 @@ pub(super) fn take(folder: &Path, host: &str) -> Result<Held> {
 /// Who holds the lock of `folder` now.
 pub(super) fn holder(folder: &Path) -> Result<Option<Holder>> {
     let path = folder.join("lock");
-    let mut file = match File::open(&path) {
+    let mut file = match input::open(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(|e| unreadable(&path, e))?,
     };

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{atomic, reader::Totals};
 use crate::{
-    domain::{Limits, Reading, VariantName},
+    domain::{Limits, Reading, VariantName, input},
     error::{Error, Result},
 };
 
@@ -253,7 +253,7 @@ impl Timing {
 
 /// Whether farm, of whatever version, wrote this file as the manifest of a run.
 pub(super) fn is_one(path: &Path) -> bool {
-    let value = std::fs::read_to_string(path)
+    let value = input::text(path)
         .ok()
         .and_then(|text| serde_json::from_str::<Value>(&text).ok());
     value.is_some_and(|value| version(&value, SCHEMA).is_some())
@@ -270,7 +270,7 @@ fn version<'a>(value: &'a Value, schema: &str) -> Option<&'a str> {
 }
 
 fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
+    let text = input::text(path).map_err(|e| {
         Error::input(format!("{} cannot be read: {e}", path.display()))
             .hint("name a run folder, its id or `latest`")
             .caused_by(e)

@@ -1,6 +1,10 @@
 //! What is wrong in the input is said with its place and a way out, and nothing is run.
 
-use std::fs::{self, File};
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    os::unix::ffi::OsStrExt,
+};
 
 use crate::support::{Folder, RUN, farm};
 
@@ -301,27 +305,31 @@ fn a_case_without_a_script_is_no_surprise_in_the_middle_of_a_run() {
 #[test]
 fn environment_that_is_wrong() {
     let folder = Folder::with_one_case();
-    let said = |name: &str, value: &str| {
+    let said = |name: &[u8], value: &[u8]| {
+        let (name, value) = (OsStr::from_bytes(name), OsStr::from_bytes(value));
         let said = folder.command(farm().args(RUN).env(name, value)).exits(2);
         assert_eq!(folder.names(), ["cases.jsonl", "sealed.jsonl"]);
         said.stderr
     };
-    insta::assert_snapshot!(said("FARM_RUN_SEED", "3"), @r#"
+    insta::assert_snapshot!(said(b"FARM_RUN_SEED", b"3"), @r#"
     error: 1 problem in the input
       FARM_RUN_SEED: no key of the config has this environment variable; did you mean `FARM_RUN_SEEDS`?
     "#);
-    insta::assert_snapshot!(said("FARM_MODE", "fast"), @r#"
+    insta::assert_snapshot!(said(b"FARM_MODE", b"fast"), @r#"
     error: 1 problem in the input
       FARM_MODE: no key of the config has this environment variable; unset it, or name a key: FARM_RUN_SEEDS sets run.seeds
     "#);
-    insta::assert_snapshot!(said("FARM_RUN_CONCURRENCY", "many"), @r#"
+    insta::assert_snapshot!(said(b"FARM_RUN_CONCURRENCY", b"many"), @r#"
     error: 1 problem in the input
       FARM_RUN_CONCURRENCY: run.concurrency: must be a whole number, is a text
     "#);
-    insta::assert_snapshot!(said("FARM_CONFIG", "nowhere.toml"), @r#"
+    insta::assert_snapshot!(said(b"FARM_CONFIG", b"nowhere.toml"), @r#"
     error: 1 problem in the input
       nowhere.toml: cannot be read: No such file or directory (os error 2); check the path given as config file
     "#);
-    insta::assert_snapshot!(said("FARM_TEST_PANIC", "scripted/sum-1/0"), @"error: FARM_TEST_PANIC is KEY:TURN");
-    insta::assert_snapshot!(said("FARM_TEST_ABORT", "commit:x:before"), @"error: FARM_TEST_ABORT is commit:N:before or commit:N:after");
+    insta::assert_snapshot!(said(b"FARM_RUN_SEEDS", b"\xff"), @"");
+    insta::assert_snapshot!(said(b"FARM_RUN_SEEDS\xff", b"3"), @"");
+    insta::assert_snapshot!(said(b"FARM_TEST_PANIC", b"\xff"), @"");
+    insta::assert_snapshot!(said(b"FARM_TEST_PANIC", b"scripted/sum-1/0"), @"error: FARM_TEST_PANIC is KEY:TURN");
+    insta::assert_snapshot!(said(b"FARM_TEST_ABORT", b"commit:x:before"), @"error: FARM_TEST_ABORT is commit:N:before or commit:N:after");
 }

@@ -51,7 +51,7 @@ impl Fixture {
         let file = self.dir.path().join("farm.toml");
         let env: Vec<_> = env
             .iter()
-            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .map(|(name, text)| ((*name).into(), (*text).into()))
             .collect();
         let models: Vec<_> = models.iter().map(|m| (*m).to_owned()).collect();
         resolve(&Sources {
@@ -142,7 +142,7 @@ fn a_later_layer_wins_and_says_so() {
         assert_eq!(got.replace(&file, "F"), origin);
         assert_eq!(resolved.run.seeds.range(), 0..3);
         assert_eq!(resolved.origin("run.run_seed"), Some(&Origin::Default));
-        assert_eq!(resolved.origin("run.max_cost_usd"), None);
+        assert_eq!(resolved.origin("run.sealed"), None);
     }
 }
 
@@ -151,7 +151,6 @@ fn environment_values_are_toml_or_text() {
     let fixture = Fixture::new("");
     let env = [
         ("FARM_RUN_SEEDS", "3..5"),
-        ("FARM_RUN_MAX_COST_USD", "1.5"),
         ("FARM_RUN_UNSCORED", "true"),
         ("FARM_RUN_SEALED", "12"),
         ("FARM_SUITE_CASES", "sample"),
@@ -165,7 +164,6 @@ fn environment_values_are_toml_or_text() {
     ];
     let resolved = fixture.resolve(&env, &[], &[]).unwrap();
     assert_eq!(resolved.run.seeds.range(), 3..5);
-    assert_eq!(resolved.run.max_cost_usd, Some(1.5));
     assert!(resolved.run.unscored);
     // Named by the environment, so from where farm stands.
     assert_eq!(resolved.run.sealed.unwrap().path, Path::new("12"));

@@ -130,3 +130,33 @@ run.seed: unknown key; did you mean `seeds`?
 variants.v.limits.max_steps: there is no [variants.v] to change";
     assert_eq!(fixture.problems(&env, &flags, &["fat"]), want);
 }
+
+/// A cap that nothing keeps would be worse than none.
+#[test]
+fn a_run_has_no_money_cap_yet() {
+    let fixture = Fixture::new("[run]\nmax_cost_usd = 1\n");
+    let flags = [("run.max_cost_usd", Value::Integer(1))];
+    let said = fixture.problems(&[("FARM_RUN_MAX_COST_USD", "1")], &flags, &[]);
+    let said: Vec<&str> = said.lines().collect();
+    assert_eq!(said.len(), 3, "{said:#?}");
+    assert!(said[0].starts_with("F:2:1: unknown key `run.max_cost_usd`"));
+    assert!(said[1].starts_with("FARM_RUN_MAX_COST_USD: no key of the config"));
+    assert!(said[2].starts_with("run.max_cost_usd: unknown key"));
+}
+
+#[test]
+fn variants_that_a_file_system_may_take_for_one() {
+    let models = "[models.m]\nkind = \"scripted\"\n[models.M]\nkind = \"scripted\"\n";
+    let said = Fixture::new(models).problems(&[], &[], &[]);
+    let want = "F:3:9: variant `M` differs from `m` in its case alone; some file systems take them for one";
+    assert_eq!(said, want);
+    let variants = "[variants.v]\nmodel = \"m\"\n[variants.V]\nmodel = \"M\"\n";
+    let said = Fixture::new(&format!("{models}{variants}")).problems(&[], &[], &[]);
+    assert_eq!(
+        said,
+        want.replace("3:9", "7:11")
+            .replace('M', "V")
+            .replace("`m`", "`v`")
+    );
+    assert!(Fixture::new(models).resolve(&[], &[], &["m"]).is_ok());
+}

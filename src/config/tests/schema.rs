@@ -8,7 +8,7 @@ fn the_schema_says_what_the_reader_says() {
     let good = [
         "",
         "[suite]\ncases = \"sample\"\nlevel = 0.9",
-        "[run]\nseeds = 12\nconcurrency = 1\nrun_seed = 0\nmax_cost_usd = 2\nunscored = true",
+        "[run]\nseeds = 12\nconcurrency = 1\nrun_seed = 0\nunscored = true",
         "[run]\nseeds = \"3..5\"\nsealed = \"sealed.jsonl\"",
         "[run]\nseeds = \" 007 \"",
         "[run]\nseeds = \"0 .. 1\"",
@@ -36,7 +36,7 @@ fn the_schema_says_what_the_reader_says() {
         "[run]\nseeds = [1]",
         "[run]\nconcurrency = 0",
         "[run]\nconcurrency = 4294967296",
-        "[run]\nmax_cost_usd = 0",
+        "[run]\nmax_cost_usd = 2",
         "[run]\nunscored = 1",
         "[run]\nsealed = \"\"",
         "[session]\ntools = [\"calculator\", \"calculator\"]",
