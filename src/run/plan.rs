@@ -83,17 +83,18 @@ impl Plan {
                 "there is nothing to run: no case, no variant or no seed",
             ));
         }
+        let grid = Grid::new(
+            variants.iter().map(|v| v.name.clone()).collect(),
+            cases.iter().map(|c| c.case.id.clone()).collect(),
+            seeds,
+        )
+        .map_err(|e| Error::input(e.to_string()).hint("ask for fewer seeds, or select cases"))?;
         let mut tasks = Vec::with_capacity(cases.len() * variants.len());
         for PlannedCase { case, .. } in &cases {
             for variant in &variants {
                 tasks.push(Task::new(case, variant, registry)?);
             }
         }
-        let grid = Grid {
-            variants: variants.iter().map(|v| v.name.clone()).collect(),
-            cases: cases.iter().map(|c| c.case.id.clone()).collect(),
-            seeds,
-        };
         Ok(Self {
             grid,
             run_seed,

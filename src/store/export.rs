@@ -13,12 +13,13 @@ use super::{
     apply::int,
     atomic::{finish, refused, temporary},
     reader::{Reader, STEPS, TURNS},
+    room,
     row::{Score, SessionRow},
 };
 use crate::{
     domain::{
         CaseId, CheckResult, Grid, Outcome, SessionId, SessionKey, SessionState, Status,
-        VariantName, rng_seed, trace,
+        VariantName, add_tokens, rng_seed, trace,
     },
     error::{Context, Error, Result},
 };
@@ -90,11 +91,13 @@ impl Export<'_> {
     }
 
     /// Writes `<variant>/<case>.jsonl` under `folder` for every case with a session that began,
-    /// seeds in order. Memory stays bounded. A file appears whole or not at all.
+    /// seeds in order. Memory stays bounded. A file appears whole or not at all; traces that stood
+    /// there before are gone.
     ///
     /// # Errors
-    /// When the database cannot be read or the disk refuses.
+    /// When the folder holds anything but traces, the database cannot be read, or the disk refuses.
     pub fn traces(&self, folder: &Path) -> Result<()> {
+        room::make(folder)?;
         let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
         for (variant, name) in self.grid.variants.iter().enumerate() {
             let folder = folder.join(name.as_str());
@@ -224,7 +227,7 @@ impl Export<'_> {
             turns
                 .iter()
                 .map(|t| t.body.usage.as_ref().and_then(of))
-                .sum::<Option<u64>>()
+                .fold(Some(0), add_tokens)
         };
         Ok(trace::RunEnd {
             status: Status::Interrupted,
