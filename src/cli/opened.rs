@@ -55,11 +55,12 @@ impl Opened {
             return Err(Error::problems(lines.problems));
         }
         let cases: Vec<Case> = lines.values.into_iter().map(|(_, case)| case).collect();
-        let grid = Grid {
-            variants: manifest.grid.variants.clone(),
-            cases: cases.iter().map(|case| case.id.clone()).collect(),
-            seeds: manifest.grid.seeds.clone(),
-        };
+        let grid = Grid::new(
+            manifest.grid.variants.clone(),
+            cases.iter().map(|case| case.id.clone()).collect(),
+            manifest.grid.seeds.clone(),
+        )
+        .input(|| format!("{} is damaged", folder.manifest().display()))?;
         Ok(Self {
             folder,
             manifest,

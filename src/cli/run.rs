@@ -265,6 +265,7 @@ fn perform(
 fn derive(folder: &RunFolder, measure: Option<Measure<'_>>) -> Result<Summary> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let traces = folder.traces();
+    Export::make_room(&traces)?;
     let share = |first| {
         Opened::at(folder.clone())?.with_export(|e| e.share_of_traces(&traces, first, threads))
     };

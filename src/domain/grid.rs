@@ -32,7 +32,48 @@ pub struct Grid {
     pub seeds: Range<u64>,
 }
 
+/// The most sessions of a run, counted from seed 0: far beyond what can be run, and far below what
+/// a [`SessionId`] or SQLite can number.
+pub const MAX_SESSIONS: u64 = 1 << 40;
+
+/// A grid of more than [`MAX_SESSIONS`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{cases} cases × {variants} variants with the seeds {}..{} are more sessions than a run can \
+     hold: at most {MAX_SESSIONS}, counted from seed 0", seeds.start, seeds.end
+)]
+pub struct TooManySessions {
+    cases: usize,
+    variants: usize,
+    seeds: Range<u64>,
+}
+
 impl Grid {
+    /// A grid whose sessions can be numbered.
+    ///
+    /// # Errors
+    /// When there are more than [`MAX_SESSIONS`].
+    pub fn new(
+        variants: Vec<VariantName>,
+        cases: Vec<CaseId>,
+        seeds: Range<u64>,
+    ) -> Result<Self, TooManySessions> {
+        let row = (cases.len() as u64).checked_mul(variants.len() as u64);
+        let last = row.and_then(|row| row.checked_mul(seeds.end));
+        match last {
+            Some(last) if last <= MAX_SESSIONS && seeds.start <= seeds.end => Ok(Self {
+                variants,
+                cases,
+                seeds,
+            }),
+            _ => Err(TooManySessions {
+                cases: cases.len(),
+                variants: variants.len(),
+                seeds,
+            }),
+        }
+    }
+
     /// How many sessions are planned.
     #[must_use]
     pub fn planned(&self) -> u64 {
@@ -108,6 +149,20 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sessions_can_be_numbered() {
+        let of = |cases: usize, seeds: Range<u64>| {
+            let ids = (0..cases).map(|i| format!("c{i}").parse().unwrap());
+            Grid::new(vec!["v".parse().unwrap()], ids.collect(), seeds).is_ok()
+        };
+        assert!(of(1, 0..1 << 40));
+        assert!(of(1024, 7..1 << 30));
+        assert!(!of(1, 0..(1 << 40) + 1));
+        assert!(!of(1025, 0..1 << 30));
+        assert!(!of(2, u64::MAX - 1..u64::MAX));
+        assert!(!of(1, 5..3));
+    }
 
     #[test]
     fn plan_order_is_seed_case_variant() {

@@ -31,7 +31,7 @@ pub use case::Case;
 pub use clock::Clock;
 pub use decision::{Action, BadArgs, Call, DecidedCall, Decision, MAX_ARGS_BYTES};
 pub use figure::{Amount, Figure, Rate, Reading};
-pub use grid::{Cell, Grid, SessionId};
+pub use grid::{Cell, Grid, MAX_SESSIONS, SessionId, TooManySessions};
 pub use id::{CaseId, IdError, VariantName};
 pub use judgment::{Code, Judgment, Phase};
 pub use key::{KeyError, SessionKey};
@@ -46,9 +46,9 @@ pub use summary::{
     SummaryStatus, Variance, VariantSummary,
 };
 pub use tally::Tally;
-pub use text::{hex, shortened};
+pub use text::{hex, is_unseen, shortened};
 pub use tool::{Observation, ToolMode, ToolSpec, is_wire_name};
-pub use usage::Usage;
+pub use usage::{MAX_CALL_TOKENS, MAX_CALL_USD, Usage, add_tokens};
 pub use verdict::{CheckResult, ScoreError, Verdict};
 
 /// A boxed, sendable future: what object-safe async traits return.

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Limit, Usage, trace::Step};
+use super::{Limit, Usage, add_tokens, trace::Step};
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -89,7 +89,12 @@ impl Outcome {
             blocked += u32::from(step.is_blocked());
             scores.extend(step.judgments.iter().map(|j| j.score));
         }
-        let tokens = |of: fn(Usage) -> Option<u64>| usages.iter().map(|u| of((*u)?)).sum();
+        let tokens = |of: fn(Usage) -> Option<u64>| {
+            usages
+                .iter()
+                .map(|u| u.and_then(of))
+                .fold(Some(0), add_tokens)
+        };
         Self {
             status,
             limit: None,

@@ -25,5 +25,5 @@ pub struct StepFacts {
     /// Whether a pre-act judgment failed, so that nothing ran.
     pub blocked: bool,
     /// What came back; none for an answer.
-    pub observation: Option<String>,
+    pub observation: Option<Arc<str>>,
 }

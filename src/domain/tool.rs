@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,14 +9,15 @@ use serde_json::Value;
 pub struct Observation {
     /// False when the call was blocked or the tool failed.
     pub ok: bool,
-    /// The result, or the error in words.
-    pub content: String,
+    /// The result, or the error in words. Shared by the history that the model sees and by the
+    /// steps that checks see: it is most of what a session holds.
+    pub content: Arc<str>,
 }
 
 impl Observation {
     /// A result.
     #[must_use]
-    pub fn ok(content: impl Into<String>) -> Self {
+    pub fn ok(content: impl Into<Arc<str>>) -> Self {
         Self {
             ok: true,
             content: content.into(),
@@ -23,7 +26,7 @@ impl Observation {
 
     /// An error, in words that help the model to do better.
     #[must_use]
-    pub fn error(content: impl Into<String>) -> Self {
+    pub fn error(content: impl Into<Arc<str>>) -> Self {
         Self {
             ok: false,
             content: content.into(),

@@ -106,6 +106,12 @@ impl Scripts {
 }
 
 /// A model that answers from scripts.
+///
+/// A `raw` entry that is the body of an error is that error, of whatever kind: the session ends
+/// `model_error` and stands as errored. Also where the kind says that no session of the endpoint
+/// could do better (`auth`, `not_found`, `quota_exhausted`, `not_an_api`): an endpoint is parked,
+/// and its sessions are left `not_run`, only where there is one, with live models. An error in one
+/// script says nothing of the next.
 #[derive(Debug, Clone)]
 pub struct Scripted {
     name: String,

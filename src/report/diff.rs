@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
+use super::text::visible;
 use crate::domain::{shortened, trace::FREE_FIELDS};
 
 /// Texts longer than this are shown as a diff of their lines.
@@ -115,7 +116,7 @@ pub fn render(session: &str, differences: &[Difference], limit: usize) -> String
     {
         let _ = writeln!(text, "  and {more} more");
     }
-    text
+    visible(&text)
 }
 
 fn lines(text: &mut String, a: &str, b: &str) {
@@ -158,6 +159,19 @@ mod tests {
             .map(|d| format!("{} {}", d.record, d.path))
             .collect();
         assert_eq!(places, ["step 2 reply.n", "step 2 judgments.0.ts"]);
+    }
+
+    #[test]
+    fn nothing_that_differs_is_unseen() {
+        let of = |content: &str| [json!({"type":"step","step":0,"content":content})];
+        let long = "x".repeat(SHORT);
+        for (a, b) in [("1", "1\u{202e}"), (&*long, &*format!("{long}\u{202e}"))] {
+            let text = render("v/c/0", &compare(&of(a), &of(b)), 1);
+            assert!(
+                text.contains("1\\u{202e}") || text.contains("x\\u{202e}"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -210,12 +210,12 @@ fn table(doc: &mut String, head: &[String], right: usize, rows: &[Vec<String>]) 
     }
 }
 
-/// Names that others gave: one line, and no markup.
+/// Names that others gave: one line, nothing unseen, and no markup.
 fn escape(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
+    for c in text::visible(name).chars() {
         match c {
-            '\n' | '\r' => out.push(' '),
+            '\n' | '\t' => out.push(' '),
             '<' => out.push_str("&lt;"),
             '\\' | '|' | '*' | '`' => out.extend(['\\', c]),
             _ => out.push(c),

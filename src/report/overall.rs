@@ -111,7 +111,7 @@ fn row<'a>(
 ) -> Row<'a> {
     let overall = summary.variants.iter().map(|v| &v.overall);
     Row {
-        label: label.into(),
+        label: text::visible(&label.into()).replace(['\n', '\t'], " "),
         meaning,
         values: overall.map(value).collect(),
     }

@@ -31,5 +31,8 @@ pub fn render(manifests: &[Manifest]) -> String {
 
 fn sessions(manifest: &Manifest) -> u64 {
     let grid = &manifest.grid;
-    grid.cases * grid.variants.len() as u64 * (grid.seeds.end - grid.seeds.start)
+    let seeds = grid.seeds.end.saturating_sub(grid.seeds.start);
+    [grid.variants.len() as u64, seeds]
+        .into_iter()
+        .fold(grid.cases, u64::saturating_mul)
 }

@@ -155,7 +155,7 @@ impl Page<'_> {
     fn judgments(&mut self, judgments: &[Judgment]) {
         let width = judgments
             .iter()
-            .map(|j| j.verifier.chars().count())
+            .map(|j| visible(&j.verifier).chars().count())
             .max()
             .unwrap_or(0);
         let style = self.view.style;
@@ -166,7 +166,7 @@ impl Page<'_> {
                 style.red("✗")
             };
             let reason = visible(&j.reason).replace('\n', "\n           ");
-            let name = format!("{:<width$}", j.verifier);
+            let name = format!("{:<width$}", visible(&j.verifier));
             self.line(&format!("  {mark} {name}  {:.2}  {reason}", j.score));
         }
     }

@@ -4,6 +4,8 @@ use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
+use super::text::visible;
+
 const LOOK: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
@@ -41,11 +43,11 @@ pub(super) fn lines(columns: &[Column]) -> Vec<String> {
         .set_header(columns.iter().map(|c| &c.head));
     let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
     for row in 0..rows {
-        table.add_row(
-            columns
-                .iter()
-                .map(|c| c.cells.get(row).map_or("", String::as_str)),
-        );
+        table.add_row(columns.iter().map(|c| {
+            c.cells
+                .get(row)
+                .map_or_else(String::new, |cell| visible(cell))
+        }));
     }
     for (column, of) in table.column_iter_mut().zip(columns) {
         column

@@ -1,6 +1,9 @@
 //! Figures, counts and money as text: three decimals, never more than is known.
 
-use crate::{domain::Figure, stats::Method};
+use crate::{
+    domain::{Figure, is_unseen},
+    stats::Method,
+};
 
 /// How the numbers of a figure are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,14 +115,15 @@ pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// Text with control characters made visible, so that what a model or a file says cannot steer
-/// the terminal. Line breaks and tabs stay.
+/// Text in which nothing is unseen: control characters, marks that turn the direction of writing,
+/// characters without a width and line or paragraph separators stand as `\u{202e}`. So what a
+/// model or a file says can neither steer the terminal nor look like something else. Line breaks
+/// and tabs stay.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if steers(c) {
+        if is_unseen(c) && c != '\n' && c != '\t' {
             out.extend(c.escape_default());
         } else {
             out.push(c);
@@ -269,5 +273,9 @@ mod tests {
     #[test]
     fn nothing_steers_the_terminal() {
         assert_eq!(visible("a\x1b[31mb\r\n\tc"), "a\\u{1b}[31mb\\r\n\tc");
+        assert_eq!(
+            visible("\u{202e}live\u{2028}\u{200b}\u{feff}x"),
+            "\\u{202e}live\\u{2028}\\u{200b}\\u{feff}x"
+        );
     }
 }

@@ -89,6 +89,12 @@ impl Plan {
                 "there is nothing to run: no case, no variant or no seed",
             ));
         }
+        let grid = Grid::new(
+            variants.iter().map(|v| v.name.clone()).collect(),
+            cases.iter().map(|c| c.case.id.clone()).collect(),
+            seeds,
+        )
+        .map_err(|e| Error::input(e.to_string()).hint("ask for fewer seeds, or select cases"))?;
         let mut known = HashMap::new();
         let mut tasks = Vec::with_capacity(cases.len() * variants.len());
         for PlannedCase { case, .. } in &cases {
@@ -102,11 +108,6 @@ impl Plan {
                 tasks.push(task);
             }
         }
-        let grid = Grid {
-            variants: variants.iter().map(|v| v.name.clone()).collect(),
-            cases: cases.iter().map(|c| c.case.id.clone()).collect(),
-            seeds,
-        };
         Ok(Self {
             grid,
             run_seed,

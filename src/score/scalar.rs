@@ -6,7 +6,7 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::domain::Status;
+use crate::domain::{Status, is_unseen};
 
 /// A text that is not empty.
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ impl TryFrom<String> for Text {
     }
 }
 
-/// A name that is published: one line of at most 128 characters.
+/// A name that is published: at most 64 characters, all of which can be seen.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Name(pub(super) String);
@@ -33,8 +33,8 @@ impl TryFrom<String> for Name {
     type Error = &'static str;
 
     fn try_from(name: String) -> Result<Self, Self::Error> {
-        if name.trim().is_empty() || name.chars().count() > 128 || name.contains(char::is_control) {
-            return Err("a name has 1 to 128 characters and stands on one line");
+        if name.trim().is_empty() || name.chars().count() > 64 || name.contains(is_unseen) {
+            return Err("a name has 1 to 64 characters on one line, none of them invisible");
         }
         Ok(Self(name))
     }

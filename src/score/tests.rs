@@ -75,7 +75,7 @@ pub(super) fn step(tool: &str, args: Value, blocked: bool, observation: &str) ->
         tool: Some(tool.to_owned()),
         args,
         blocked,
-        observation: Some(observation.to_owned()),
+        observation: Some(observation.into()),
     }
 }
 

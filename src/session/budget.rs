@@ -1,4 +1,4 @@
-use crate::domain::{Limit, Limits, Usage};
+use crate::domain::{Limit, Limits, Usage, add_tokens};
 
 /// What a session has spent, against what it may.
 #[derive(Debug, Clone)]
@@ -35,8 +35,8 @@ impl Budget {
     /// Books a reply.
     pub fn spend(&mut self, usage: Option<Usage>, cost_usd: Option<f64>) {
         let usage = usage.unwrap_or_default();
-        self.tokens_in = add(self.tokens_in, usage.tokens_in);
-        self.tokens_out = add(self.tokens_out, usage.tokens_out);
+        self.tokens_in = add_tokens(self.tokens_in, usage.tokens_in);
+        self.tokens_out = add_tokens(self.tokens_out, usage.tokens_out);
         self.cost_usd = self.cost_usd.zip(cost_usd).map(|(a, b)| a + b);
         for tokens in [usage.tokens_in, usage.tokens_out].into_iter().flatten() {
             self.known_tokens = self.known_tokens.saturating_add(tokens);
@@ -78,10 +78,6 @@ impl Budget {
         .into_iter()
         .find_map(|(limit, reached)| reached.then_some(limit))
     }
-}
-
-fn add(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
-    sum.zip(more).map(|(a, b)| a.saturating_add(b))
 }
 
 #[cfg(test)]

@@ -193,9 +193,8 @@ impl Machine {
         } else {
             0
         };
-        let came_back: Vec<Observation> =
-            steps.iter().filter_map(|s| s.observation.clone()).collect();
-        self.conversation.push_turn(&reply, &came_back);
+        let came_back = steps.iter().filter_map(|s| s.observation.as_ref());
+        self.conversation.push_turn(&reply, came_back);
         let next = match reply.action {
             Action::Answer(answer) => Effect::End(Outcome {
                 answer: Some(answer),

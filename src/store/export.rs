@@ -13,6 +13,7 @@ use super::{
     apply::int,
     atomic::{finish, refused, temporary},
     reader::{Reader, STEPS, TURNS},
+    room,
     row::{Score, SessionRow},
 };
 use crate::{
@@ -90,19 +91,29 @@ impl Export<'_> {
     }
 
     /// Writes `<variant>/<case>.jsonl` under `folder` for every case with a session that began,
-    /// seeds in order. Memory stays bounded. A file appears whole or not at all.
+    /// seeds in order. Memory stays bounded. A file appears whole or not at all; traces that stood
+    /// there before are gone.
     ///
     /// # Errors
-    /// When the database cannot be read or the disk refuses.
+    /// When the folder holds anything but traces, the database cannot be read, or the disk refuses.
     pub fn traces(&self, folder: &Path) -> Result<()> {
+        Self::make_room(folder)?;
         self.share_of_traces(folder, 0, 1)
     }
 
-    /// Every `of`-th file of [`Export::traces`], from number `first` on: for writing them on
-    /// several threads, each with a reader of its own.
+    /// Makes `folder` ready for traces; those that stood there before are gone.
     ///
     /// # Errors
-    /// As [`Export::traces`].
+    /// When the folder holds anything but traces, or the disk refuses.
+    pub fn make_room(folder: &Path) -> Result<()> {
+        room::make(folder)
+    }
+
+    /// Every `of`-th file of [`Export::traces`], from number `first` on, into a folder that has
+    /// room: for writing them on several threads, each with a reader of its own.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or the disk refuses.
     pub fn share_of_traces(&self, folder: &Path, first: usize, of: usize) -> Result<()> {
         let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
         for (variant, name) in self.grid.variants.iter().enumerate() {

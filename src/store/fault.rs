@@ -9,6 +9,11 @@ use crate::error::Error;
 /// An error of the database at `path`: what it is, where, and what to do.
 pub(super) fn fault(path: &Path, error: rusqlite::Error) -> Error {
     let (what, hint) = match error.sqlite_error_code() {
+        // SQLite calls a file that has gone read-only.
+        Some(_) if !path.exists() => (
+            "database is not there",
+            "was the run folder removed or moved while farm was at work? Put it back where it was, and `farm resume` goes on; or begin a new run",
+        ),
         Some(ErrorCode::DiskFull) => (
             "disk is full",
             "free some space, then run again; what was committed is kept, `farm report RUN` shows it",
@@ -41,4 +46,37 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> Error {
     Error::internal(format!("store: {what}: {}: {error}", path.display()))
         .hint(hint)
         .caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_has_gone_is_not_called_read_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("farm.db");
+        let said = |code| {
+            let error = fault(
+                &path,
+                rusqlite::Error::SqliteFailure(ffi::Error::new(code), None),
+            );
+            (error.message, error.hint.unwrap())
+        };
+        for code in [
+            ffi::SQLITE_READONLY_DBMOVED,
+            ffi::SQLITE_CANTOPEN,
+            ffi::SQLITE_IOERR,
+        ] {
+            let (message, hint) = said(code);
+            assert!(message.contains("database is not there"), "{message}");
+            assert!(hint.contains("removed or moved"), "{hint}");
+        }
+        std::fs::write(&path, "").unwrap();
+        let (message, hint) = said(ffi::SQLITE_READONLY);
+        assert!(message.contains("read-only"), "{message}");
+        assert!(hint.contains("writable"), "{hint}");
+    }
 }

@@ -163,6 +163,15 @@ impl RunFolder {
         Ok(Self { path })
     }
 
+    /// The run in this folder, if there is one.
+    #[must_use]
+    pub fn at(path: &Path) -> Option<Self> {
+        let folder = Self {
+            path: path.to_owned(),
+        };
+        folder.manifest().exists().then_some(folder)
+    }
+
     /// All runs under `runs`, oldest first by the time in their manifest, then by id. Those whose
     /// manifest cannot be read come first; none when there is no such folder.
     ///

@@ -11,6 +11,7 @@ pub mod folder;
 mod lock;
 pub mod manifest;
 mod reader;
+mod room;
 mod row;
 mod schema;
 mod write;

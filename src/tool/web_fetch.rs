@@ -317,8 +317,8 @@ mod tests {
         let got = fetch(&tool, "https://example.org/none").await;
         assert!(!got.ok);
         assert_eq!(
-            got.content,
-            format!(
+            *got.content,
+            *format!(
                 "no canned page for https://example.org/none: web_fetch is an offline stub, \
                  nothing was fetched; {known}"
             )

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, value::RawValue};
 
 use super::{Repair, args, text};
-use crate::domain::{Call, Usage};
+use crate::domain::{Call, MAX_CALL_TOKENS, MAX_CALL_USD, Usage};
 
 #[derive(Deserialize)]
 pub(super) struct Body<'a> {
@@ -183,6 +183,9 @@ impl<'de> Deserialize<'de> for Bytes {
 }
 
 /// What the provider says that the reply took; none when it says nothing.
+///
+/// A price or a count that cannot be is unknown: one that is negative or not finite, a price above
+/// [`MAX_CALL_USD`], a count above [`MAX_CALL_TOKENS`].
 pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
     #[derive(Deserialize)]
     struct Wire<'a> {
@@ -217,7 +220,10 @@ pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
         tokens_reasoning: details(wire.completion_tokens_details)
             .and_then(|d| d.reasoning_tokens)
             .and_then(count),
-        cost_usd: wire.cost.and_then(number),
+        cost_usd: wire
+            .cost
+            .and_then(number)
+            .filter(|usd| *usd <= MAX_CALL_USD),
     };
     (usage != Usage::default()).then_some(usage)
 }
@@ -230,8 +236,9 @@ fn number(raw: &RawValue) -> Option<f64> {
 
 /// A count; some servers write it as `50.0`.
 fn count(raw: &RawValue) -> Option<u64> {
-    raw.get().parse().ok().or_else(|| {
+    let count = raw.get().parse().ok().or_else(|| {
         let number = number(raw)?;
-        (number.fract() == 0.0 && number < 9e15).then_some(number as u64)
-    })
+        (number.fract() == 0.0).then_some(number as u64)
+    });
+    count.filter(|count| *count <= MAX_CALL_TOKENS)
 }

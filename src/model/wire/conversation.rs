@@ -20,18 +20,33 @@ const INVALID_TOOL: &str = "invalid_tool";
 ///
 /// Every reply leaves exactly one assistant message. What goes back is always valid: arguments
 /// that are no object, not JSON or too long as `{}`, names that providers do not take as
-/// `invalid_tool`, call ids unique. The messages are written once, when they come, in their
-/// RFC 8785 form, and hashed on the way.
+/// `invalid_tool`, call ids unique. The messages are hashed once, when they come, in their RFC 8785
+/// form, in which they are sent.
 #[derive(Debug, Clone)]
 pub struct Conversation {
     shape: Arc<Shape>,
-    /// `[`, then the messages with commas between.
-    messages: Vec<u8>,
+    messages: Vec<Kept>,
     /// Has hashed the request up to the last message.
     hasher: Sha256,
     ids: CallIds,
     turns: u64,
-    last: String,
+    last: Arc<str>,
+}
+
+/// A message as it is kept. Apart from each other, for one buffer that grows takes up to three
+/// times its bytes.
+#[derive(Debug, Clone)]
+enum Kept {
+    /// As it is sent.
+    Json(Box<[u8]>),
+    /// What a call brought, often most of a history: a text that the session's steps share. It is
+    /// written as JSON when it is sent.
+    Result {
+        /// The text.
+        content: Arc<str>,
+        /// The id of the call.
+        call: String,
+    },
 }
 
 impl Conversation {
@@ -44,7 +59,7 @@ impl Conversation {
             hasher: Sha256::new_with_prefix(b"{\"messages\":"),
             ids: CallIds::default(),
             turns: 0,
-            last: String::new(),
+            last: Arc::from(""),
         };
         conversation.say("system", system);
         conversation
@@ -65,17 +80,21 @@ impl Conversation {
 
     /// Adds a turn: the reply, and what came of its calls, in their order. A call without an
     /// observation counts as not run; a reply without calls needs none.
-    pub fn push_turn(&mut self, reply: &Normalised, observations: &[Observation]) {
+    pub fn push_turn<'a>(
+        &mut self,
+        reply: &Normalised,
+        observations: impl IntoIterator<Item = &'a Observation>,
+    ) {
         let results = observations
-            .iter()
-            .map(|o| o.content.as_str())
-            .chain(std::iter::repeat(NOT_RUN));
+            .into_iter()
+            .map(|o| o.content.clone())
+            .chain(std::iter::repeat_with(|| NOT_RUN.into()));
         match (&reply.action, self.shape.tool_mode) {
             (Action::Malformed { reason, .. }, _) => {
                 let text = reply.text.as_deref().unwrap_or(NO_REPLY);
                 self.assistant(reply, Some(text), &[]);
                 self.say("user", reason);
-                self.last.clone_from(reason);
+                self.last = reason.as_str().into();
             }
             (Action::Answer(answer), ToolMode::Native) => {
                 self.assistant(reply, Some(answer), &[]);
@@ -101,14 +120,9 @@ impl Conversation {
                     })
                     .collect();
                 self.assistant(reply, reply.text.as_deref(), &sent);
-                for (call, result) in sent.iter().zip(results) {
-                    self.push(&Message {
-                        content: Some(result),
-                        role: "tool",
-                        tool_call_id: Some(&call.id),
-                        ..Message::default()
-                    });
-                    result.clone_into(&mut self.last);
+                for (call, content) in sent.into_iter().zip(results) {
+                    self.last = content.clone();
+                    self.push_result(content, call.id);
                 }
             }
             (Action::Calls(calls), ToolMode::Json) => {
@@ -120,10 +134,10 @@ impl Conversation {
                 }
                 self.assistant_json(reply, object);
                 // One message: chat templates want user and assistant in turn.
-                let results: Vec<&str> = results.take(calls.len()).collect();
+                let results: Vec<Arc<str>> = results.take(calls.len()).collect();
                 let results = results.join("\n\n");
                 self.say("user", &results);
-                self.last = results;
+                self.last = results.into();
             }
         }
         self.turns += 1;
@@ -150,7 +164,11 @@ impl Conversation {
 
     /// Writes the `messages` of a chat request, a JSON array, to the end of `body`.
     pub fn write_messages(&self, body: &mut Vec<u8>) {
-        body.extend_from_slice(&self.messages);
+        let mut before = b'[';
+        for message in &self.messages {
+            body.push(std::mem::replace(&mut before, b','));
+            message.write(body);
+        }
         body.push(b']');
     }
 
@@ -198,16 +216,42 @@ impl Conversation {
         self.assistant(reply, Some(&content), &[]);
     }
 
-    #[expect(
-        clippy::expect_used,
-        reason = "strings always serialise, and a Vec takes all bytes"
-    )]
     fn push(&mut self, message: &Message<'_>) {
-        let from = self.messages.len();
-        self.messages.push(if from == 0 { b'[' } else { b',' });
-        serde_json::to_writer(&mut self.messages, message).expect("a message");
-        self.hasher
-            .update(self.messages.get(from..).unwrap_or_default());
+        let json = self.hashed(message);
+        self.messages.push(Kept::Json(json.into_boxed_slice()));
+    }
+
+    fn push_result(&mut self, content: Arc<str>, call: String) {
+        self.hashed(&result(&content, &call));
+        self.messages.push(Kept::Result { content, call });
+    }
+
+    /// The next message as JSON, taken into the digest.
+    fn hashed(&mut self, message: &Message<'_>) -> Vec<u8> {
+        let mut json = Vec::new();
+        message.write(&mut json);
+        let before = if self.messages.is_empty() { "[" } else { "," };
+        self.hasher.update(before);
+        self.hasher.update(&json);
+        json
+    }
+}
+
+impl Kept {
+    fn write(&self, body: &mut Vec<u8>) {
+        match self {
+            Self::Json(json) => body.extend_from_slice(json),
+            Self::Result { content, call } => result(content, call).write(body),
+        }
+    }
+}
+
+fn result<'a>(content: &'a str, call: &'a str) -> Message<'a> {
+    Message {
+        content: Some(content),
+        role: "tool",
+        tool_call_id: Some(call),
+        ..Message::default()
     }
 }
 

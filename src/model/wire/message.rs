@@ -15,6 +15,17 @@ pub(super) struct Message<'a> {
     pub tool_calls: &'a [ToolCall<'a>],
 }
 
+impl Message<'_> {
+    /// Writes it as JSON to the end of `body`.
+    #[expect(
+        clippy::expect_used,
+        reason = "strings always serialise, and a Vec takes all bytes"
+    )]
+    pub(super) fn write(&self, body: &mut Vec<u8>) {
+        serde_json::to_writer(body, self).expect("a message");
+    }
+}
+
 /// A call in a message, in the same order.
 #[derive(Serialize)]
 pub(super) struct ToolCall<'a> {

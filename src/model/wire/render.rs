@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use serde::Serialize;
 use serde_json::{
     Map, Value,
@@ -11,6 +9,10 @@ use crate::domain::{Entry, ScriptedCall, ToolMode, draw};
 
 /// Stands for the last observation in the texts of a script.
 const OBSERVATION: &str = "{{observation}}";
+
+/// Bytes of observations that one reply takes in, 1 MiB; the rest is left out. So a script that
+/// repeats an observation cannot ask for more memory than it seems to.
+const MAX_FILLED: usize = 1 << 20;
 
 /// Where in a session a scripted reply is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -30,14 +32,14 @@ pub struct Place<'a> {
 ///
 /// `any_of` is drawn, and `raw` is the body itself. A thought is the content beside a call and
 /// the reasoning beside an answer; in json mode it stands in the object. Several calls at once
-/// are native in any mode.
+/// are native in any mode. What `{{observation}}` puts into one reply is cut off at 1 MiB.
 #[must_use]
 pub fn render(entry: &Entry, place: &Place<'_>) -> Box<RawValue> {
     let entry = choose(entry, place);
     match &entry.raw {
         Some(raw) => {
             let mut body = Value::Object(raw.clone());
-            fill_value(&mut body, place.observation);
+            Filler::new(place.observation).value(&mut body);
             to_json(&body)
         }
         None => render_reply(entry, place),
@@ -96,12 +98,12 @@ const EMPTY: Message<'_> = Message {
 };
 
 fn render_reply(entry: &Entry, place: &Place<'_>) -> Box<RawValue> {
-    let text = |text: &'_ str| fill(text, place.observation).into_owned();
-    let thought = entry.thought.as_deref().map(text);
-    let answer = entry.answer.as_deref().map(text);
+    let mut filler = Filler::new(place.observation);
+    let thought = entry.thought.as_deref().map(|text| filler.text(text));
+    let answer = entry.answer.as_deref().map(|text| filler.text(text));
     let calls: Vec<(&str, Value)> = match (&entry.tool_call, &entry.tool_calls) {
-        (Some(call), _) => vec![filled_call(call, place)],
-        (None, Some(calls)) => calls.iter().map(|c| filled_call(c, place)).collect(),
+        (Some(call), _) => vec![filler.call(call)],
+        (None, Some(calls)) => calls.iter().map(|call| filler.call(call)).collect(),
         (None, None) => Vec::new(),
     };
     let message = match (&calls[..], place.tool_mode) {
@@ -149,34 +151,50 @@ fn render_reply(entry: &Entry, place: &Place<'_>) -> Box<RawValue> {
     })
 }
 
-fn filled_call<'a>(call: &'a ScriptedCall, place: &Place<'_>) -> (&'a str, Value) {
-    let mut args = call.args.clone();
-    if args.is_null() {
-        args = Value::Object(Map::new());
-    }
-    fill_value(&mut args, place.observation);
-    (&call.tool, args)
+/// Puts the last observation into the texts of one reply.
+struct Filler<'a> {
+    observation: &'a str,
+    /// How many bytes of observations it may still put in.
+    left: usize,
 }
 
-fn fill<'a>(text: &'a str, observation: &str) -> Cow<'a, str> {
-    if text.contains(OBSERVATION) {
-        Cow::Owned(text.replace(OBSERVATION, observation))
-    } else {
-        Cow::Borrowed(text)
-    }
-}
-
-/// Fills every string in it; keys are left alone.
-fn fill_value(value: &mut Value, observation: &str) {
-    match value {
-        Value::String(text) => {
-            if let Cow::Owned(filled) = fill(text, observation) {
-                *text = filled;
-            }
+impl<'a> Filler<'a> {
+    fn new(observation: &'a str) -> Self {
+        Self {
+            observation,
+            left: MAX_FILLED,
         }
-        Value::Array(list) => list.iter_mut().for_each(|v| fill_value(v, observation)),
-        Value::Object(object) => object.values_mut().for_each(|v| fill_value(v, observation)),
-        _ => {}
+    }
+
+    fn call<'e>(&mut self, call: &'e ScriptedCall) -> (&'e str, Value) {
+        let mut args = call.args.clone();
+        if args.is_null() {
+            args = Value::Object(Map::new());
+        }
+        self.value(&mut args);
+        (&call.tool, args)
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        let mut parts = text.split(OBSERVATION);
+        let mut filled = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let end = self.observation.floor_char_boundary(self.left);
+            filled.push_str(self.observation.get(..end).unwrap_or_default());
+            filled.push_str(part);
+            self.left -= end;
+        }
+        filled
+    }
+
+    /// Fills every string in it; keys are left alone.
+    fn value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) if text.contains(OBSERVATION) => *text = self.text(text),
+            Value::Array(list) => list.iter_mut().for_each(|v| self.value(v)),
+            Value::Object(object) => object.values_mut().for_each(|v| self.value(v)),
+            _ => {}
+        }
     }
 }
 

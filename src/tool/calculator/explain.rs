@@ -213,16 +213,7 @@ fn is_called(rest: &str) -> bool {
 }
 
 fn is_invisible(character: char) -> bool {
-    character.is_control()
-        || character.is_whitespace()
-        || matches!(
-            character,
-            '\u{ad}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{202a}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-        )
+    character.is_whitespace() || crate::domain::is_unseen(character)
 }
 
 /// `text`, cut where it would fill a message.

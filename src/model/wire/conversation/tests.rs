@@ -310,7 +310,7 @@ proptest! {
         let mut conversation = start(mode, send_reasoning);
         for (turn, (reply, result)) in turns.iter().enumerate() {
             prop_assert_eq!(conversation.digest(), digest_of_all(&conversation, mode));
-            conversation.push_turn(reply, &[Observation::ok(result), Observation::error("no")]);
+            conversation.push_turn(reply, &[Observation::ok(result.as_str()), Observation::error("no")]);
             let all = conversation.to_value();
             let said = |m: &&Value| m["role"] == "assistant";
             prop_assert_eq!(all.as_array().unwrap().iter().filter(said).count(), turn + 1);
