@@ -28,7 +28,7 @@ use crate::{
     run::{self, Ended, Hooks, Setup, Shutdown, WindDown},
     stats::Level,
     store::{
-        self, AbortAt, Manifest, Place, RunFolder, Store, Timing,
+        self, AbortAt, Export, Manifest, Place, RunFolder, Store, Timing,
         manifest::{RunStatus, Span, TIMING_SCHEMA, rfc3339},
     },
 };

@@ -43,48 +43,48 @@ level = 0.9 # FARM_SUITE_LEVEL
 seeds = "3..5" # --seeds
 run_seed = 0 # default
 concurrency = 64 # default
-sealed = "../../x/s.jsonl" # D/farm.toml:2
+sealed = "../../x/s.jsonl" # farm.toml:2
 unscored = false # default
 
 [session]
-prompt = "../../a.md" # D/farm.toml:9
+prompt = "../../a.md" # farm.toml:9
 tools = ["calculator", "file_read", "web_fetch"] # default
 verifiers = ["schema", "budget"] # default
 send_reasoning = false # default
-max_steps = 5 # D/farm.toml:7
-max_tokens = 100 # D/farm.toml:8
+max_steps = 5 # farm.toml:7
+max_tokens = 100 # farm.toml:8
 
 [tools.file_read]
 max_bytes = 65536 # default
 
 [tools.web_fetch]
-pages = "../../a" # D/farm.toml:4
+pages = "../../a" # farm.toml:4
 
 [models.zed]
-kind = "scripted" # D/farm.toml:11
-scripts = "../../a.jsonl" # D/farm.toml:12
-latency_ms = 20 # D/farm.toml:13
+kind = "scripted" # farm.toml:11
+scripts = "../../a.jsonl" # farm.toml:12
+latency_ms = 20 # farm.toml:13
 tool_mode = "native" # default
 text_calls = false # default
-parameters = { temperature = 0.5, top_p = 1 } # D/farm.toml:14
+parameters = { temperature = 0.5, top_p = 1 } # farm.toml:14
 
 [models."gpt-4.1"]
-kind = "scripted" # D/farm.toml:16
+kind = "scripted" # farm.toml:16
 latency_ms = 0 # default
-tool_mode = "json" # D/farm.toml:17
-text_calls = true # D/farm.toml:18
+tool_mode = "json" # farm.toml:17
+text_calls = true # farm.toml:18
 parameters = {} # default
 
 [variants.short]
-model = "zed" # D/farm.toml:20
-prompt = "../../b.md" # D/farm.toml:21
-tools = [] # D/farm.toml:22
-limits.max_steps = 2 # D/farm.toml:23
-limits.max_cost_usd = 1 # D/farm.toml:23
-parameters = { temperature = 0 } # D/farm.toml:24
+model = "zed" # farm.toml:20
+prompt = "../../b.md" # farm.toml:21
+tools = [] # farm.toml:22
+limits.max_steps = 2 # farm.toml:23
+limits.max_cost_usd = 1 # farm.toml:23
+parameters = { temperature = 0 } # farm.toml:24
 
 [variants.plain]
-model = "gpt-4.1" # D/farm.toml:26
+model = "gpt-4.1" # farm.toml:26
 "#);
         }
     }
