@@ -52,17 +52,18 @@ const SEALED: [&str; 2] = ["--sealed", "secret/sealed.jsonl"];
 #[test]
 fn no_path_of_the_config_leads_to_the_sealed_half() {
     let folder = suite(json!({}));
+    let pages = |path: &str| format!("[tools.web_fetch]\npages = '{path}'\n");
+    let wanted = "farm.toml:2:9: tools.web_fetch.pages: . holds the sealed halves";
+    refused(&folder, &pages("."), &SEALED, wanted);
     fs::hard_link(folder.path("secret/sealed.jsonl"), folder.path("hard.md")).unwrap();
     symlink("secret/sealed.jsonl", folder.path("soft.md")).unwrap();
     let hard = folder.path("pages/example.com/other.txt");
     fs::hard_link(folder.path("secret/other.jsonl"), hard).unwrap();
-    let pages = |path: &str| format!("[tools.web_fetch]\npages = '{path}'\n");
     for (config, wanted) in [
         (
             pages("secret"),
             "farm.toml:2:9: tools.web_fetch.pages: secret holds",
         ),
-        (pages("."), "farm.toml:2:9: tools.web_fetch.pages: . holds"),
         (
             pages("pages"),
             "farm.toml:2:9: tools.web_fetch.pages: pages holds",

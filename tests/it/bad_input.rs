@@ -322,10 +322,17 @@ fn a_case_without_a_script_is_no_surprise_in_the_middle_of_a_run() {
             "farm.toml",
             "models.m = { kind = 'scripted', scripts = 'scripts.jsonl' }",
         );
-    let said = refused(
-        &folder,
-        &["--unscored", "--config", "farm.toml", "--case", "sum-1"],
-    );
+    let args = [
+        "check",
+        "cases.jsonl",
+        "--unscored",
+        "--config",
+        "farm.toml",
+    ];
+    let said = folder
+        .farm(args.iter().chain(&["--case", "sum-1"]))
+        .exits(2)
+        .stderr;
     assert!(
         said.contains("cases.jsonl:1: model m: case sum-1 has two scripts"),
         "{said}"
