@@ -3,7 +3,9 @@
 use std::{
     ffi::OsStr,
     fs::{self, File},
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+    process::Command,
+    time::Duration,
 };
 
 use crate::support::{Folder, RUN, farm};
@@ -297,9 +299,84 @@ fn arguments_that_are_wrong() {
 fn a_case_without_a_script_is_no_surprise_in_the_middle_of_a_run() {
     let case = r#"{"id":"sum-1","task":"What is 1 + 1?"}"#;
     insta::assert_snapshot!(refused_with("cases.jsonl", case), @r#"
-    error: model scripted has no script for sum-1
-    hint: give the cases a `script`, or name a file: `scripts` in [models.scripted]
+    error: 1 problem in the input
+      cases.jsonl:1: model scripted has no script for sum-1; give the cases a `script`, or name a file: `scripts` in [models.scripted]
     "#);
+    let cases = r#"{"id":"sum-1","task":"t","script":[{"answer":"1"}]}
+{"id":"sum-2","task":"t","script":null}
+"#;
+    let folder = Folder::with_one_case();
+    folder.write("cases.jsonl", cases);
+    let said = folder.farm(["check", "cases.jsonl", "--unscored"]).exits(2);
+    assert!(
+        said.stderr
+            .contains("cases.jsonl:2: model scripted has no script for sum-2")
+    );
+    // A case and a file that both have one.
+    folder
+        .write(
+            "scripts.jsonl",
+            r#"{"case":"sum-1","script":[{"answer":"1"}]}"#,
+        )
+        .write(
+            "farm.toml",
+            "models.m = { kind = 'scripted', scripts = 'scripts.jsonl' }",
+        );
+    let args = [
+        "check",
+        "cases.jsonl",
+        "--unscored",
+        "--config",
+        "farm.toml",
+    ];
+    let said = folder
+        .farm(args.iter().chain(&["--case", "sum-1"]))
+        .exits(2)
+        .stderr;
+    assert!(
+        said.contains("cases.jsonl:1: model m: case sum-1 has two scripts"),
+        "{said}"
+    );
+}
+
+#[test]
+fn verifiers_that_let_calls_run_unchecked() {
+    insta::assert_snapshot!(refused_with("farm.toml", "[session]\nverifiers = ['budget']\n"), @r#"
+    error: 1 problem in the input
+      farm.toml:2:13: session.verifiers: the verifiers lack "schema": no call may run unchecked
+    "#);
+}
+
+/// Each is read, somewhere, and none may be waited for or read for ever.
+#[test]
+fn inputs_that_are_no_regular_files() {
+    let folder = Folder::with_one_case();
+    let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
+    assert!(made.unwrap().success());
+    fs::create_dir(folder.path("old")).unwrap();
+    for special in ["pipe", "/dev/zero", "/dev/full"] {
+        let path = folder.path(special);
+        let config = |text: String| folder.write("farm.toml", text);
+        let said = |args: &[&str]| {
+            let said = folder.command(farm().args(args).timeout(Duration::from_secs(60)));
+            let said = said.exits(2).stderr;
+            assert!(said.contains("is not a regular file"), "{args:?}: {said}");
+        };
+        said(&["run", special, "--sealed", "sealed.jsonl"]);
+        said(&["run", "cases.jsonl", "--sealed", special]);
+        said(&["run", "cases.jsonl", "--config", special]);
+        let with_config = ["run", "cases.jsonl", "--config", "farm.toml"];
+        config(format!("session.prompt = '{special}'"));
+        said(&with_config);
+        config(format!(
+            "models.m = {{ kind = 'scripted', scripts = '{special}' }}"
+        ));
+        said(&with_config);
+        symlink(path, folder.path("old/manifest.json")).unwrap();
+        said(&["report", "old"]);
+        said(&["trace", "export", "old"]);
+        fs::remove_file(folder.path("old/manifest.json")).unwrap();
+    }
 }
 
 #[test]
@@ -327,9 +404,15 @@ fn environment_that_is_wrong() {
     error: 1 problem in the input
       nowhere.toml: cannot be read: No such file or directory (os error 2); check the path given as config file
     "#);
-    insta::assert_snapshot!(said(b"FARM_RUN_SEEDS", b"\xff"), @"");
-    insta::assert_snapshot!(said(b"FARM_RUN_SEEDS\xff", b"3"), @"");
-    insta::assert_snapshot!(said(b"FARM_TEST_PANIC", b"\xff"), @"");
+    insta::assert_snapshot!(said(b"FARM_RUN_SEEDS", b"\xff"), @r#"
+    error: 1 problem in the input
+      FARM_RUN_SEEDS: run.seeds: is not UTF-8; set it to a text, or unset it
+    "#);
+    insta::assert_snapshot!(said(b"FARM_RUN_SEEDS\xff", b"3"), @r#"
+    error: 1 problem in the input
+      FARM_RUN_SEEDS�: no key of the config has this environment variable; did you mean `FARM_RUN_SEEDS`?
+    "#);
+    insta::assert_snapshot!(said(b"FARM_TEST_PANIC", b"\xff"), @"error: FARM_TEST_PANIC is not UTF-8");
     insta::assert_snapshot!(said(b"FARM_TEST_PANIC", b"scripted/sum-1/0"), @"error: FARM_TEST_PANIC is KEY:TURN");
     insta::assert_snapshot!(said(b"FARM_TEST_ABORT", b"commit:x:before"), @"error: FARM_TEST_ABORT is commit:N:before or commit:N:after");
 }

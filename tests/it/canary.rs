@@ -281,9 +281,9 @@ fn check_names_the_place_of_a_leak_and_not_the_answer() {
         .exits(0);
     assert_silent(&said);
     insta::assert_snapshot!(said.stderr, @r#"
-    warning: cases.jsonl: case told: task holds the answer of check `answer_equals`
-    warning: cases.jsonl: case told: box/notes/key.txt holds the answer of check `answer_equals`
-    warning: cases.jsonl: case counted: task holds the answer of check `answer_number`
+    warning: cases.jsonl:1: case told: task holds the answer of check `answer_equals`
+    warning: cases.jsonl:1: case told: box/notes/key.txt holds the answer of check `answer_equals`
+    warning: cases.jsonl:2: case counted: task holds the answer of check `answer_number`
     ok: 2 cases × 1 variant × 1 seed = 2 sessions
     "#);
 }

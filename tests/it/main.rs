@@ -7,6 +7,7 @@
     reason = "a test that cannot go on panics, and one that is skipped says so"
 )]
 
+mod apart;
 mod bad_input;
 mod canary;
 mod commands;

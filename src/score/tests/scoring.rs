@@ -150,10 +150,7 @@ fn answers_in_the_public_half_are_found() {
         ("Opening float", &[]),
         (
             "x farm-canary-1 Marchetti",
-            &[
-                "task holds the answer of check `who`",
-                "task holds the canary",
-            ],
+            &["task holds the answer of check `who`"],
         ),
     ];
     for (text, wanted) in table {
@@ -164,4 +161,6 @@ fn answers_in_the_public_half_are_found() {
             .leaks(&"b".parse().unwrap(), &[("task".to_owned(), "Marchetti")])
             .is_empty()
     );
+    assert!(suite.has_canaries());
+    assert!(suite.holds_canary("xfarm-canary-12") && !suite.holds_canary("farm-canary"));
 }
