@@ -182,7 +182,8 @@ pub enum TraceCommand {
         /// One session: VARIANT/CASE/SEED
         #[arg(long, value_name = "SESSION", conflicts_with = "to")]
         session: Option<String>,
-        /// The folder to write to [default: traces/ in the run's folder]
+        /// The folder to write to: absent, empty, or one of traces, which are replaced [default:
+        /// traces/ in the run's folder]
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
     },

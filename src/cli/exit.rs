@@ -61,5 +61,9 @@ pub(super) fn print(text: &str) -> crate::error::Result<()> {
 
 /// Tells a person something, on stderr.
 pub(super) fn say(text: &str) {
-    drop(writeln!(io::stderr(), "{text}"));
+    drop(writeln!(
+        io::stderr(),
+        "{}",
+        crate::report::text::visible(text)
+    ));
 }

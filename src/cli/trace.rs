@@ -1,6 +1,9 @@
 mod compare;
 
-use std::path::Path;
+use std::{
+    fs,
+    path::{self, Path},
+};
 
 use super::{
     args::{TraceArgs, TraceCommand},
@@ -66,7 +69,9 @@ fn export(run: &str, session: Option<&str>, to: Option<&Path>) -> Result<Exit> {
 /// The lock of the run whose `traces/` this folder is, if it is: a run that is at work writes them
 /// itself.
 fn hold(folder: &Path) -> Result<Option<Held>> {
-    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let folder = fs::canonicalize(folder)
+        .or_else(|_| path::absolute(folder))
+        .unwrap_or_else(|_| folder.to_owned());
     let run = folder.parent().and_then(RunFolder::at);
     run.filter(|run| run.traces() == folder)
         .map(|run| run.lock(&gethostname::gethostname().to_string_lossy()))

@@ -223,3 +223,13 @@ fn escape(name: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_text() {
+        assert_eq!(escape("a|b\n<c\u{202e}"), "a\\|b &lt;c\\\\u{202e}");
+    }
+}

@@ -47,7 +47,7 @@ pub fn schema() -> Schema {
             "Name": {
                 "description": "What it is published as: one line, unique in its case. Absent: its kind.",
                 "type": ["string", "null"],
-                "maxLength": 128,
+                "maxLength": 64,
                 "pattern": r"^.*\S.*$",
             },
             "Not": {

@@ -118,6 +118,16 @@ mod tests {
     }
 
     #[test]
+    fn no_sum_begins_anew() {
+        let mut budget = Budget::new(Limits::default());
+        for _ in 0..3 {
+            budget.spend(used(u64::MAX, 1), Some(1e6));
+        }
+        assert_eq!(budget.tokens_in, Some(u64::MAX));
+        assert_eq!(budget.cost_usd, Some(3e6));
+    }
+
+    #[test]
     fn unknown_stays_unknown() {
         let mut budget = Budget::new(Limits::default());
         budget.spend(used(5, 1), Some(0.25));

@@ -49,9 +49,6 @@ pub(super) fn refused(path: &Path, error: io::Error) -> Error {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "make the folder writable, or name another one"
         }
-        io::ErrorKind::NotFound => {
-            "its folder is not there: make it, or put it back if it was removed or moved"
-        }
         _ => "check the path and the disk",
     };
     Error::internal(format!("{} cannot be written: {error}", path.display()))

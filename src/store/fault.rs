@@ -10,7 +10,7 @@ use crate::error::Error;
 pub(super) fn fault(path: &Path, error: rusqlite::Error) -> Error {
     let (what, hint) = match error.sqlite_error_code() {
         // SQLite calls a file that has gone read-only.
-        Some(_) if !path.exists() => (
+        Some(code) if code != ErrorCode::CannotOpen && !path.exists() => (
             "database is not there",
             "was the run folder removed or moved while farm was at work? Put it back where it was, and `farm resume` goes on; or begin a new run",
         ),
@@ -65,11 +65,7 @@ mod tests {
             );
             (error.message, error.hint.unwrap())
         };
-        for code in [
-            ffi::SQLITE_READONLY_DBMOVED,
-            ffi::SQLITE_CANTOPEN,
-            ffi::SQLITE_IOERR,
-        ] {
+        for code in [ffi::SQLITE_READONLY_DBMOVED, ffi::SQLITE_IOERR] {
             let (message, hint) = said(code);
             assert!(message.contains("database is not there"), "{message}");
             assert!(hint.contains("removed or moved"), "{hint}");

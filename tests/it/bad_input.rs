@@ -248,6 +248,10 @@ fn arguments_that_are_wrong() {
     error: 1 problem in the input
       --seeds: run.seeds: the seeds 4..2 are empty: the end is not included, so write A..B with A < B
     "#);
+    insta::assert_snapshot!(refused(&folder, &["--seeds", "0..18446744073709551615"]), @r#"
+    error: 1 problem in the input
+      --seeds: run.seeds: seed 18446744073709551615 is too large: at most 1000000000
+    "#);
     insta::assert_snapshot!(refused(&folder, &["--seeds", "some"]), @r#"
     error: 1 problem in the input
       --seeds: run.seeds: "some" is no number of seeds: write 12, or a half-open range such as 3..5
@@ -415,4 +419,19 @@ fn environment_that_is_wrong() {
     insta::assert_snapshot!(said(b"FARM_TEST_PANIC", b"\xff"), @"error: FARM_TEST_PANIC is not UTF-8");
     insta::assert_snapshot!(said(b"FARM_TEST_PANIC", b"scripted/sum-1/0"), @"error: FARM_TEST_PANIC is KEY:TURN");
     insta::assert_snapshot!(said(b"FARM_TEST_ABORT", b"commit:x:before"), @"error: FARM_TEST_ABORT is commit:N:before or commit:N:after");
+}
+
+#[test]
+fn more_sessions_than_can_be_numbered() {
+    let folder = Folder::new();
+    let lines = |line: &dyn Fn(usize) -> String| (0..1100).map(line).collect::<String>();
+    let case =
+        |n| format!("{{\"id\":\"c{n}\",\"task\":\"t\",\"script\":[{{\"answer\":\"1\"}}]}}\n");
+    let half = |n| format!("{{\"id\":\"c{n}\",\"checks\":[{{\"kind\":\"steps\",\"max\":1}}]}}\n");
+    folder.write("cases.jsonl", lines(&case));
+    folder.write("sealed.jsonl", lines(&half));
+    insta::assert_snapshot!(refused(&folder, &["--seeds", "1000000000"]), @"
+    error: 1100 cases × 1 variants with the seeds 0..1000000000 are more sessions than a run can hold: at most 1099511627776, counted from seed 0
+    hint: ask for fewer seeds, or select cases
+    ");
 }

@@ -268,3 +268,70 @@ fn the_command_says_where() {
     hint: a session is VARIANT/CASE/SEED
     "#);
 }
+
+#[test]
+fn a_run_is_compared_by_its_database() {
+    let folder = Folder::with_one_case();
+    for run in ["a", "b"] {
+        folder.run_into(run).exits(0);
+    }
+    let other = r#"{"id":"sum-1","task":"What is 1 + 1?","script":[{"answer":"2."}]}"#;
+    folder.write("cases.jsonl", other);
+    folder.run(&[]).exits(0);
+    let diff = |a: &str, b: &str| {
+        let said = folder.farm(["trace", "diff", a, b]);
+        (said.code, said.stderr)
+    };
+    let (same, differs) = ("0 of 1 sessions differ\n", "1 of 1 sessions differ\n");
+    // Neither stale nor missing files count.
+    let file = "traces/scripted/sum-1.jsonl";
+    std::fs::copy(
+        folder.path(&format!("run/{file}")),
+        folder.path(&format!("b/{file}")),
+    )
+    .unwrap();
+    assert_eq!(diff("a", "b"), (0, same.to_owned()));
+    std::fs::remove_dir_all(folder.path("b/traces")).unwrap();
+    assert_eq!(diff("a", "b"), (0, same.to_owned()));
+    assert_eq!(diff("a", "run"), (1, differs.to_owned()));
+    // Without a database the files count.
+    for held in ["farm.db", "farm.db-wal", "farm.db-shm"] {
+        let _ = std::fs::remove_file(folder.path(&format!("run/{held}")));
+    }
+    assert_eq!(diff("a", "run"), (1, differs.to_owned()));
+    std::fs::remove_dir_all(folder.path("run/traces")).unwrap();
+    let (code, said) = diff("a", "run");
+    assert_eq!(code, 2);
+    assert!(
+        said.contains("run has no sessions: neither farm.db nor traces/"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_export_leaves_no_stale_traces_and_nothing_else_harmed() {
+    let folder = Folder::with_one_case();
+    folder.run_into("run").exits(0);
+    let export = |to: &str| folder.farm(["trace", "export", "run", "--to", to]);
+    folder.write("to/scripted/old.jsonl", "{}");
+    export("to").exits(0);
+    assert!(!folder.path("to/scripted/old.jsonl").exists());
+    let file = "scripted/sum-1.jsonl";
+    let exported = folder.read(&format!("to/{file}"));
+    assert_eq!(exported, folder.read(&format!("run/traces/{file}")));
+    folder.write("mine/notes.txt", "mine");
+    let said = export("mine").exits(2).stderr;
+    assert!(
+        said.contains("mine holds more than traces: mine/notes.txt"),
+        "{said}"
+    );
+    assert_eq!(folder.read("mine/notes.txt"), "mine");
+
+    let lock = std::fs::File::open(folder.path("run/lock")).unwrap();
+    lock.lock().unwrap();
+    for to in ["run/traces", "run/traces/", "to/../run/traces"] {
+        let said = export(to).exits(2).stderr;
+        assert!(said.contains("run is in use by process"), "{to}: {said}");
+    }
+    export("to").exits(0);
+}

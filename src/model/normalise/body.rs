@@ -242,3 +242,47 @@ fn count(raw: &RawValue) -> Option<u64> {
     });
     count.filter(|count| *count <= MAX_CALL_TOKENS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_and_counts_that_cannot_be_are_unknown() {
+        let of = |field: &str, number: &str| {
+            let json = format!(r#"{{"{field}":{number}}}"#);
+            usage(&RawValue::from_string(json).unwrap())
+        };
+        for (number, want) in [
+            ("0", Some(0.0)),
+            ("0.25", Some(0.25)),
+            ("1e6", Some(1e6)),
+            ("1000000.1", None),
+            ("1e308", None),
+            ("1e999", None),
+            ("-0.1", None),
+            ("null", None),
+        ] {
+            assert_eq!(
+                of("cost", number).and_then(|u| u.cost_usd),
+                want,
+                "{number}"
+            );
+        }
+        for (number, want) in [
+            ("50", Some(50)),
+            ("50.0", Some(50)),
+            ("9007199254740992", Some(1 << 53)),
+            ("9007199254740993", None),
+            ("18446744073709551615", None),
+            ("1e300", None),
+            ("-1", None),
+            ("1.5", None),
+        ] {
+            let read = |field| of(field, number);
+            let tokens_in = read("prompt_tokens").and_then(|u| u.tokens_in);
+            let tokens_out = read("completion_tokens").and_then(|u| u.tokens_out);
+            assert_eq!((tokens_in, tokens_out), (want, want), "{number}");
+        }
+    }
+}

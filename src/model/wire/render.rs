@@ -289,6 +289,28 @@ mod tests {
     }
 
     #[test]
+    fn what_observations_put_into_a_reply_is_bounded() {
+        let many = OBSERVATION.repeat(2000);
+        let observation = "ä".repeat(32 << 10);
+        let entries = [
+            serde_json::json!({"thought": many, "answer": many}),
+            serde_json::json!({"tool_calls": [{"tool": "x", "args": {"a": many, "b": [many]}}]}),
+            serde_json::json!({"raw": {"a": vec![many.clone(); 3]}}),
+        ];
+        for entry in entries {
+            let place = Place {
+                observation: &observation,
+                ..place(ToolMode::Native)
+            };
+            let length = rendered(&entry.to_string(), place).len();
+            assert!(
+                (MAX_FILLED..MAX_FILLED + 1000).contains(&length),
+                "{length}"
+            );
+        }
+    }
+
+    #[test]
     fn draws_follow_their_address() {
         let nested = r#"{"any_of":[{"weight":2,"answer":"a"},{"weight":3,"any_of":[{"weight":4,"answer":"b"},{"answer":"c"}]}]}"#;
         let drawn = |rng_seed, turn| {

@@ -175,7 +175,11 @@ fn a_wrong_check_is_named_by_place_and_field() {
         ),
         (
             r#"{"kind":"steps","max":1,"name":""}"#,
-            "checks[1].name: a name has 1 to 128 characters",
+            "checks[1].name: a name has 1 to 64 characters",
+        ),
+        (
+            r#"{"kind":"steps","max":1,"name":"a\u202eb"}"#,
+            "checks[1].name: a name has 1 to 64 characters on one line, none of them invisible",
         ),
         (
             r#""steps""#,
