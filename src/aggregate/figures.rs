@@ -25,18 +25,41 @@ pub(super) fn figure(figure: stats::Figure) -> Figure {
     }
 }
 
-/// The pass rate of a run so far, of all its variants together: these cases, new seeds.
-#[must_use]
-pub fn pass_rate_so_far(tally: &Tally, level: Level) -> Figure {
-    let of_case = |(passed, scored): &(u32, u32)| {
-        Case::from(stats::Tally {
-            passed: u64::from(*passed),
-            scored: u64::from(*scored),
-            planned: u64::from(*scored),
-        })
-    };
-    let cases: Vec<Case> = tally.cases.iter().flatten().map(of_case).collect();
-    figure(strata::strat_wilson(&cases, &Units::default(), level))
+/// The pass rate of a run while it goes on, of all its variants together: these cases, new seeds.
+pub struct PassRateSoFar {
+    units: Units,
+    level: Level,
+}
+
+impl PassRateSoFar {
+    /// For a run of `variants` variants over cases with these clusters.
+    #[must_use]
+    pub fn new(clusters: &[Option<String>], variants: usize, level: Level) -> Self {
+        let of_variant = |v: usize| {
+            clusters
+                .iter()
+                .map(move |c| Some(format!("{v}/{}", c.as_ref()?)))
+        };
+        let names: Vec<Option<String>> = (0..variants).flat_map(of_variant).collect();
+        Self {
+            units: Units::new(names.iter().map(Option::as_deref)),
+            level,
+        }
+    }
+
+    /// As the counts stand now.
+    #[must_use]
+    pub fn figure(&self, tally: &Tally) -> Figure {
+        let of_case = |(passed, scored): &(u32, u32)| {
+            Case::from(stats::Tally {
+                passed: u64::from(*passed),
+                scored: u64::from(*scored),
+                planned: u64::from(*scored),
+            })
+        };
+        let cases: Vec<Case> = tally.cases.iter().flatten().map(of_case).collect();
+        figure(strata::strat_wilson(&cases, &self.units, self.level))
+    }
 }
 
 /// A value in [0, 1] in its two readings.

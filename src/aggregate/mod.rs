@@ -6,5 +6,5 @@ mod figures;
 mod summary;
 
 pub use actor::{Aggregator, Counting, Message};
-pub use figures::pass_rate_so_far;
+pub use figures::PassRateSoFar;
 pub use summary::{Metric, Options, summarise};

@@ -138,8 +138,7 @@ impl Opened {
 
     /// Computes the figures; without `measure`, hidden metrics are left out.
     pub fn compute(&self, measure: Option<Measure<'_>>) -> Result<Summary> {
-        let clusters: Vec<Option<String>> =
-            self.cases.iter().map(|case| case.cluster.clone()).collect();
+        let clusters = summary::clusters(&self.cases);
         let suite = &self.manifest.suite;
         let options = aggregate::Options {
             level: summary::level(suite.level)?,

@@ -20,13 +20,12 @@ use super::{
     summary::{self, Measure},
 };
 use crate::{
-    aggregate::Metric,
+    aggregate::{Metric, PassRateSoFar},
     config::FileId,
     domain::{Clock, Ledger, SessionRecord, Summary, Tally},
     error::{Context, Error, Result},
     report::{self, Progress},
     run::{self, Ended, Hooks, Setup, Shutdown, WindDown},
-    stats::Level,
     store::{
         self, AbortAt, Export, Manifest, Place, RunFolder, Store, Timing,
         manifest::{RunStatus, Span, TIMING_SCHEMA, rfc3339},
@@ -225,14 +224,18 @@ fn perform(
         tally: tally.clone(),
         hooks,
     };
-    let level = summary::level(ready.config.suite.level)?;
+    let so_far = PassRateSoFar::new(
+        &summary::clusters(ready.plan.cases.iter().map(|planned| &planned.case)),
+        ready.plan.variants.len(),
+        summary::level(ready.config.suite.level)?,
+    );
     let ended = runtime.block_on(async {
         // Until the runtime goes: a third press must also end a long export, and nothing else hears
         // a signal once it has been listened for.
         tokio::spawn(signals::listen(shutdown));
         let run = tokio::spawn(run::run(ready.plan, setup));
         let progress = Progress::new(screen::progress(progress));
-        watch(run, progress, &tally, level).await
+        watch(run, progress, &tally, &so_far).await
     });
     let joined = runtime.block_on(store.join());
     // When the store is lost, that is why the run broke off, and its error says what to do.
@@ -291,15 +294,15 @@ async fn watch(
     mut run: JoinHandle<Result<Ended>>,
     mut progress: Progress,
     tally: &Mutex<Tally>,
-    level: Level,
+    so_far: &PassRateSoFar,
 ) -> Result<Ended> {
     loop {
         let over = timeout(TICK, &mut run).await;
         let now = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match over {
-            Err(_) => progress.update(&now, |tally| summary::pass_rate(tally, level)),
+            Err(_) => progress.update(&now, |tally| summary::pass_rate(so_far, tally)),
             Ok(ended) => {
-                progress.finish(&now, |tally| summary::pass_rate(tally, level));
+                progress.finish(&now, |tally| summary::pass_rate(so_far, tally));
                 return ended.internal(|| "the run broke off".to_owned())?;
             }
         }

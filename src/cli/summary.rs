@@ -1,8 +1,8 @@
 //! Figures on the way to a person.
 
 use crate::{
-    aggregate::{self, Metric},
-    domain::{SessionRecord, Tally},
+    aggregate::{Metric, PassRateSoFar},
+    domain::{Case, SessionRecord, Tally},
     error::{Context, Result},
     report::text::{self, Unit},
     stats::Level,
@@ -17,6 +17,11 @@ pub(super) fn level(level: f64) -> Result<Level> {
 }
 
 /// The pass rate so far, as progress shows it.
-pub(super) fn pass_rate(tally: &Tally, level: Level) -> String {
-    text::figure(&aggregate::pass_rate_so_far(tally, level), Unit::Plain)
+pub(super) fn pass_rate(so_far: &PassRateSoFar, tally: &Tally) -> String {
+    text::figure(&so_far.figure(tally), Unit::Plain)
+}
+
+/// The cluster of each case.
+pub(super) fn clusters<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Vec<Option<String>> {
+    cases.into_iter().map(|case| case.cluster.clone()).collect()
 }

@@ -12,7 +12,7 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> Error {
         // SQLite calls a file that has gone read-only.
         Some(code) if code != ErrorCode::CannotOpen && !path.exists() => (
             "database is not there",
-            "was the run folder removed or moved while farm was at work? Put it back where it was, and `farm resume` goes on; or begin a new run",
+            "was the run folder removed or moved while farm was at work? begin a new run; what is left of this one can be put back and reported",
         ),
         Some(ErrorCode::DiskFull) => (
             "disk is full",
