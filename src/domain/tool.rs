@@ -9,8 +9,9 @@ use serde_json::Value;
 pub struct Observation {
     /// False when the call was blocked or the tool failed.
     pub ok: bool,
-    /// The result, or the error in words. Shared by the history that the model sees and by the
-    /// steps that checks see: it is most of what a session holds.
+    // Shared by the history that the model sees and the steps that checks see: it is most of what
+    // a session holds.
+    /// The result, or the error in words.
     pub content: Arc<str>,
 }
 
