@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::step::Spec;
+use super::spec::Spec;
 use crate::{
     domain::{Action, BadArgs, Call, DecidedCall, Decision, Judgment, Observation, trace::Step},
     model::Normalised,

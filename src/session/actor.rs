@@ -7,7 +7,8 @@ use tokio::time::{Instant, error::Elapsed, sleep, timeout};
 
 use super::{
     replay::{StoredTurn, replay},
-    step::{Effect, Event, Machine, Spec},
+    spec::Spec,
+    step::{Effect, Event, Machine},
 };
 use crate::{
     domain::{Call, Clock, Observation, Outcome, SessionId, SessionKey, SessionRecord, trace},

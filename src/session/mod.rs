@@ -4,11 +4,13 @@ mod acting;
 pub mod actor;
 mod budget;
 mod replay;
+mod spec;
 pub mod step;
 
 pub use actor::{Exit, Finished, Job, SessionActor, State};
 pub use replay::StoredTurn;
-pub use step::{Machine, Spec};
+pub use spec::Spec;
+pub use step::Machine;
 
 #[cfg(test)]
 mod tests;

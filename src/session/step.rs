@@ -11,27 +11,15 @@ use serde_json::Value;
 use super::{
     acting::{Acting, Repeats},
     budget::Budget,
+    spec::Spec,
 };
 use crate::{
-    domain::{Action, Call, Limit, Limits, Observation, Outcome, Status, StepFacts, trace::Step},
+    domain::{Action, Call, Limit, Observation, Outcome, Status, StepFacts, trace::Step},
     model::{Conversation, ModelError, ModelErrorKind, Normalised},
-    tool::ToolSet,
-    verify::Verifiers,
 };
 
 /// Failed turns in a row that end a session.
 pub const FALLBACK_AFTER: u32 = 3;
-
-/// What is fixed for a session before it begins.
-#[derive(Clone)]
-pub struct Spec {
-    /// What it may spend.
-    pub limits: Limits,
-    /// What it may call.
-    pub tools: ToolSet,
-    /// What judges its steps.
-    pub verifiers: Verifiers,
-}
 
 /// Something that happened to a session.
 #[derive(Debug)]

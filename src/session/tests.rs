@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json, value::to_raw_value};
 use super::{
     StoredTurn,
     replay::replay,
-    step::{Effect, Event, Machine, Spec},
+    spec::Spec,
+    step::{Effect, Event, Machine},
 };
 use crate::{
     domain::{Action, Call, Limits, Observation, Outcome, ToolMode, trace::Step},
