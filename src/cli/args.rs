@@ -75,7 +75,7 @@ pub struct InputArgs {
     /// Run without sealed halves: sessions stay unscored
     #[arg(long, conflicts_with = "sealed")]
     pub unscored: bool,
-    /// Only this model or variant; may be given several times
+    /// Run this model as it is, in place of the variants; may be given several times
     #[arg(long = "model", value_name = "NAME")]
     pub models: Vec<String>,
     /// Only cases whose id matches; may be given several times

@@ -14,7 +14,7 @@ use crate::{
         trace::Record,
     },
     error::{Context, Error, Result},
-    store::{Export, Head, Manifest, Reader, RunFolder},
+    store::{Export, Head, Manifest, Reader, RunFolder, Score},
 };
 
 /// Where runs are, from where farm stands.
@@ -110,6 +110,11 @@ impl Opened {
             .into_iter()
             .collect::<Result<Vec<Record>, _>>()
             .internal(|| format!("the trace of {} cannot be read", self.grid.key(id)))
+    }
+
+    /// What the scorer said of a session, if it did.
+    pub fn score(&self, id: SessionId) -> Result<Option<Score>> {
+        Ok(self.reader()?.session(id)?.and_then(|row| row.score))
     }
 
     /// The summary as it was written; computed now, without hidden metrics, when there is none or

@@ -27,7 +27,7 @@ use crate::{
     report::{self, Progress},
     run::{self, Ended, Hooks, Setup, Shutdown, WindDown},
     store::{
-        self, AbortAt, Export, Manifest, Place, RunFolder, Store, Timing,
+        self, AbortAt, Manifest, Place, RunFolder, Store, Timing,
         manifest::{RunStatus, Span, TIMING_SCHEMA, rfc3339},
     },
 };
@@ -263,28 +263,17 @@ fn perform(
     Ok((summary, wind_down))
 }
 
-/// Makes what can be made again from the database: traces, scores, and the summary. Traces are
-/// most of the work and go on all cores.
+/// Makes what can be made again from the database: traces, beside them scores and the summary.
 fn derive(folder: &RunFolder, measure: Option<Measure<'_>>) -> Result<Summary> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let traces = folder.traces();
-    Export::make_room(&traces)?;
-    let share = |first| {
-        Opened::at(folder.clone())?.with_export(|e| e.share_of_traces(&traces, first, threads))
-    };
     thread::scope(|scope| {
-        let share = &share;
-        let shares: Vec<_> = (0..threads)
-            .map(|at| scope.spawn(move || share(at)))
-            .collect();
+        let traces =
+            scope.spawn(|| Opened::at(folder.clone())?.with_export(|e| e.traces(&folder.traces())));
         let opened = Opened::at(folder.clone())?;
         opened.with_export(|export| export.scores(&folder.scores()))?;
         let summary = opened.compute(measure)?;
-        for share in shares {
-            share
-                .join()
-                .map_err(|_| Error::internal("the export of traces broke off"))??;
-        }
+        traces
+            .join()
+            .map_err(|_| Error::internal("the export of traces broke off"))??;
         Ok(summary)
     })
 }

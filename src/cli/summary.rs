@@ -18,7 +18,7 @@ pub(super) fn level(level: f64) -> Result<Level> {
 
 /// The pass rate so far, as progress shows it.
 pub(super) fn pass_rate(so_far: &PassRateSoFar, tally: &Tally) -> String {
-    text::figure(&so_far.figure(tally), Unit::Plain)
+    text::bare(&so_far.figure(tally), Unit::Plain)
 }
 
 /// The cluster of each case.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     report::session::{self, View},
-    store::{Held, RunFolder},
+    store::{Held, RunFolder, Score},
 };
 
 /// Lines of an observation, unless all are wanted.
@@ -37,15 +37,31 @@ fn show(session: &str, run: &str, full: bool) -> Result<Exit> {
 
 /// One session as a person would read it.
 pub(super) fn shown(opened: &Opened, session: &str, full: bool) -> Result<String> {
-    let records = opened.records(opened.session(session)?)?;
+    let id = opened.session(session)?;
+    let records = opened.records(id)?;
     let lines = (!full).then_some(LINES);
-    Ok(session::render(
-        &records,
-        &View {
-            lines,
-            style: screen::style(),
-        },
-    ))
+    let style = screen::style();
+    let text = session::render(&records, &View { lines, style });
+    Ok(text + &verdict(opened.score(id)?.as_ref()))
+}
+
+/// What the scorer said, by the names of checks.
+fn verdict(score: Option<&Score>) -> String {
+    match score {
+        None => "not scored\n".to_owned(),
+        Some(Score::Failed(why)) => format!("scoring failed: {why}\n"),
+        Some(Score::Judged(checks)) => {
+            let failed: Vec<&str> = checks
+                .iter()
+                .filter(|c| !c.passed)
+                .map(|c| c.name.as_str())
+                .collect();
+            match failed[..] {
+                [] => "passed\n".to_owned(),
+                _ => format!("failed: {}\n", failed.join(", ")),
+            }
+        }
+    }
 }
 
 fn export(run: &str, session: Option<&str>, to: Option<&Path>) -> Result<Exit> {

@@ -186,7 +186,7 @@ fn meanings(doc: &mut String, summary: &Summary) {
     table(doc, &head, usize::MAX, &rows);
     doc.push_str(
         "\nA figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when \
-         some are missing), method and level. Each case weighs the same. Rates other than the \
+         some are missing), method and level. Each case weighs the same, and the cases of one cluster count as one. Rates other than the \
          pass rate are given in its first reading. A figure without an interval is a fact, or \
          says why it has none. Overlapping intervals do not compare variants: compare them \
          case by case.\n",

@@ -315,7 +315,7 @@ fn markdown_holds_the_same() {
     | case: flakiness | Chance that two seeds of the case disagree. |
     | case: failed checks | NAME k/n: the check failed in k of the n sessions it judged. |
 
-    A figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when some are missing), method and level. Each case weighs the same. Rates other than the pass rate are given in its first reading. A figure without an interval is a fact, or says why it has none. Overlapping intervals do not compare variants: compare them case by case.
+    A figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when some are missing), method and level. Each case weighs the same, and the cases of one cluster count as one. Rates other than the pass rate are given in its first reading. A figure without an interval is a fact, or says why it has none. Overlapping intervals do not compare variants: compare them case by case.
     "#);
 }
 

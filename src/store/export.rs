@@ -97,29 +97,12 @@ impl Export<'_> {
     /// # Errors
     /// When the folder holds anything but traces, the database cannot be read, or the disk refuses.
     pub fn traces(&self, folder: &Path) -> Result<()> {
-        Self::make_room(folder)?;
-        self.share_of_traces(folder, 0, 1)
-    }
-
-    /// Makes `folder` ready for traces; those that stood there before are gone.
-    ///
-    /// # Errors
-    /// When the folder holds anything but traces, or the disk refuses.
-    pub fn make_room(folder: &Path) -> Result<()> {
-        room::make(folder)
-    }
-
-    /// Every `of`-th file of [`Export::traces`], from number `first` on, into a folder that has
-    /// room: for writing them on several threads, each with a reader of its own.
-    ///
-    /// # Errors
-    /// When the database cannot be read, or the disk refuses.
-    pub fn share_of_traces(&self, folder: &Path, first: usize, of: usize) -> Result<()> {
+        room::make(folder)?;
         let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
         for (variant, name) in self.grid.variants.iter().enumerate() {
             let folder = folder.join(name.as_str());
             fs::create_dir_all(&folder).map_err(|e| refused(&folder, e))?;
-            for (case, name) in self.grid.cases.iter().enumerate().skip(first).step_by(of) {
+            for (case, name) in self.grid.cases.iter().enumerate() {
                 let path = folder.join(format!("{name}.jsonl"));
                 self.trace(variant, case, &path, &mut buffer)?;
             }

@@ -84,8 +84,8 @@ impl Reader {
     pub fn open(path: &Path) -> Result<Self> {
         if !path.is_file() {
             return Err(
-                Error::input(format!("{} is missing: no run began here", path.display()))
-                    .hint("name a run folder, its id or `latest`"),
+                Error::input(format!("{} is missing", path.display()))
+                    .hint("a published run has a summary and no database; traces and sessions are read from one"),
             );
         }
         let conn = connect(path)?;

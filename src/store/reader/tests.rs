@@ -118,5 +118,5 @@ async fn a_folder_that_may_not_be_written_is_read_as_it_is() {
 #[test]
 fn a_missing_database_is_said_to_be_missing() {
     let error = Reader::open(Path::new("none/farm.db")).unwrap_err();
-    assert_eq!(error.message, "none/farm.db is missing: no run began here");
+    assert_eq!(error.message, "none/farm.db is missing");
 }
