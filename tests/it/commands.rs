@@ -190,6 +190,7 @@ fn traces_are_shown_and_exported() {
       result   7
 
     budget_exhausted (steps)  4 steps · mean score 0.688 · tokens unknown · $0.000
+    passed
     "#);
 
     let file = format!("{traces}/scripted/sum-001.jsonl");
@@ -292,6 +293,7 @@ fn demo_shows_one_session() {
       ✓ budget  0.75  step 3/8; headroom 0.75
 
     completed  3 steps · mean score 0.938 · tokens unknown · $0.000
+    passed
     "#);
     insta::assert_snapshot!(without_id(&folder, said.stderr.trim_start()), @r#"
     this trace is results/runs/RUN/traces/scripted/file-001.jsonl
