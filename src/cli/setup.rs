@@ -193,6 +193,9 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
             i64::try_from(concurrency).input(|| "--concurrency is too large".to_owned())?;
         flags.push(("run.concurrency", concurrency.into()));
     }
+    if let Some(until) = &args.until {
+        flags.push(("run.until", toml::Value::String(until.clone())));
+    }
     if let Some(sealed) = &args.sealed {
         let sealed = sealed
             .to_str()

@@ -84,7 +84,7 @@ impl Key {
 }
 
 use Class::{Meaning, Operation};
-use Kind::{Amount, Choice, Count, Json, Names, Path, Seeds, Share, Switch, Text};
+use Kind::{Amount, Choice, Count, Json, Names, Path, Seeds, Share, Switch, Text, Time};
 
 const STEPS: Kind = Count { min: 1, max: U32 };
 const TOKENS: Kind = Count { min: 1, max: ANY };
@@ -99,6 +99,7 @@ pub const KEYS: &[Key] = &[
     key("run.seeds", Seeds, Operation, "how many seeds, or \"A..B\" half open").default("1").flag("--seeds"),
     key("run.run_seed", Count { min: 0, max: ANY }, Meaning, "the number that all randomness derives from").default("0").flag("--run-seed"),
     key("run.concurrency", Count { min: 1, max: U32 }, Operation, "sessions in flight per endpoint").default("64").flag("--concurrency"),
+    key("run.until", Time, Operation, "when to wind down: a span such as \"8h\", a time of day, a moment, or \"none\"").default("\"none\"").flag("--until"),
     key("run.sealed", Path, Operation, "the sealed halves; what they say enters the digest, not where they are").flag("--sealed"),
     key("run.unscored", Switch, Operation, "run without a scorer").default("false").flag("--unscored"),
 

@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-use super::SeedRange;
+use super::{SeedRange, Until};
 use crate::error::nearest;
 
 /// The kind of value that a key takes.
@@ -31,6 +31,8 @@ pub enum Kind {
     Names,
     /// How many seeds, or `"A..B"`.
     Seeds,
+    /// A deadline, see [`Until`].
+    Time,
     /// A table of values that JSON can hold, sent on as it is.
     Json,
 }
@@ -98,6 +100,7 @@ impl Kind {
             (Self::Names, Value::Array(items)) => names_are_unique(items),
             (Self::Seeds, Value::Integer(n)) => seeds(&n.to_string()),
             (Self::Seeds, Value::String(text)) => seeds(text),
+            (Self::Time, Value::String(text)) => until(text),
             (Self::Json, Value::Table(table)) => table
                 .iter()
                 .try_for_each(|(key, value)| {
@@ -117,6 +120,7 @@ impl Kind {
             Self::Path => "a path in quotes",
             Self::Names => "a list of names",
             Self::Seeds => "a number of seeds, or a range in quotes such as \"3..5\"",
+            Self::Time => "a time in quotes, such as \"8h\", \"07:00\" or \"none\"",
             Self::Json => "a table",
         }
     }
@@ -145,6 +149,12 @@ pub(super) fn check_names<'a>(
 
 fn seeds(text: &str) -> Result<(), Misfit> {
     text.parse::<SeedRange>()
+        .map(drop)
+        .map_err(|e| e.to_string().into())
+}
+
+fn until(text: &str) -> Result<(), Misfit> {
+    text.parse::<Until>()
         .map(drop)
         .map_err(|e| e.to_string().into())
 }
@@ -292,6 +302,14 @@ mod tests {
             (Kind::Seeds, "'3..5'", ""),
             (Kind::Seeds, "'5..3'", "the seeds 5..3 are empty"),
             (Kind::Seeds, "0", "0 seeds are none"),
+            (Kind::Time, "'8h'", ""),
+            (Kind::Time, "'none'", ""),
+            (Kind::Time, "'8'", "\"8\" is no time: write none, a span"),
+            (
+                Kind::Time,
+                "07:00:00",
+                "must be a time in quotes, such as \"8h\", \"07:00\" or \"none\", is a date or time",
+            ),
             (Kind::Json, "{ a = [1, { b = 'x' }] }", ""),
             (
                 Kind::Json,

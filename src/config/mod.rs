@@ -21,6 +21,7 @@ mod select;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod until;
 mod variants;
 mod write;
 
@@ -38,6 +39,7 @@ pub use scripts::load_scripts;
 pub use seeds::{SeedError, SeedRange};
 pub use select::{Selection, select};
 pub use settings::{Located, Origin};
+pub use until::{Until, UntilError};
 pub use variants::{DEFAULT_PROMPT, Known, ModelConfig, ModelKind, Prompt, ScriptFile, Variant};
 
 use crate::error::{Error, Problem, Result};

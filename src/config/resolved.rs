@@ -1,10 +1,12 @@
 //! The config of a run, whole and checked.
 
+use std::str::FromStr;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    ModelKind, SeedRange, Variant,
+    ModelKind, SeedRange, Until, Variant,
     digest::digest,
     files::files_digest,
     kinds::Misfit,
@@ -50,6 +52,8 @@ pub struct Run {
     pub run_seed: u64,
     /// Sessions in flight per endpoint, at least 1.
     pub concurrency: u32,
+    /// When it is to wind down.
+    pub until: Until,
     /// The sealed halves, if named.
     pub sealed: Option<Located>,
     /// Whether to run without a scorer.
@@ -88,6 +92,7 @@ struct RunTable {
     seeds: toml::Value,
     run_seed: u64,
     concurrency: u32,
+    until: String,
     unscored: bool,
 }
 
@@ -103,13 +108,18 @@ impl Resolved {
         problems: &mut Vec<Problem>,
     ) -> Result<Self> {
         let run: RunTable = settings.read(&["run"])?;
+        let seeds = match run.seeds {
+            toml::Value::String(text) => text,
+            other => other.to_string(),
+        };
         let file_read: FileReadTable = settings.read(&["tools", "file_read"])?;
         Ok(Self {
             suite: settings.read(&["suite"])?,
             run: Run {
-                seeds: seeds(&run.seeds)?,
+                seeds: parsed("run.seeds", &seeds)?,
                 run_seed: run.run_seed,
                 concurrency: run.concurrency,
+                until: parsed("run.until", &run.until)?,
                 sealed: settings.located(&["run", "sealed"]),
                 unscored: run.unscored,
             },
@@ -196,13 +206,13 @@ impl Variant {
     }
 }
 
-fn seeds(value: &toml::Value) -> Result<SeedRange> {
-    let text = match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+/// What the text of a key says, which was checked when it was set.
+fn parsed<T>(key: &str, text: &str) -> Result<T>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
     text.parse()
-        .map_err(|e| Error::internal("run.seeds").caused_by(e))
+        .map_err(|e: T::Err| Error::internal(key).caused_by(e))
 }
 
 fn pages(settings: &Settings, problems: &mut Vec<Problem>) -> Option<Pages> {

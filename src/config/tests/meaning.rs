@@ -43,6 +43,7 @@ level = 0.9 # FARM_SUITE_LEVEL
 seeds = "3..5" # --seeds
 run_seed = 0 # default
 concurrency = 64 # default
+until = "none" # default
 sealed = "../../x/s.jsonl" # farm.toml:2
 unscored = false # default
 
@@ -108,6 +109,7 @@ fn the_digest_follows_the_meaning() {
             Kind::Choice(_) => ("scripted", "scripted"),
             Kind::Path | Kind::Text => ("'a.md'", "'b.md'"),
             Kind::Names => ("[]", "[]"),
+            Kind::Time => ("'8h'", "'none'"),
             Kind::Json => ("{ a = 1 }", "{ a = 2 }"),
         },
     };

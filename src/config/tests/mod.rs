@@ -153,6 +153,7 @@ fn environment_values_are_toml_or_text() {
         ("FARM_RUN_SEEDS", "3..5"),
         ("FARM_RUN_UNSCORED", "true"),
         ("FARM_RUN_SEALED", "12"),
+        ("FARM_RUN_UNTIL", "07:00:00"),
         ("FARM_SUITE_CASES", "sample"),
         ("FARM_SUITE_LEVEL", "0.9"),
         ("FARM_SESSION_MAX_STEPS", "3"),
@@ -165,6 +166,7 @@ fn environment_values_are_toml_or_text() {
     let resolved = fixture.resolve(&env, &[], &[]).unwrap();
     assert_eq!(resolved.run.seeds.range(), 3..5);
     assert!(resolved.run.unscored);
+    assert_eq!(Ok(resolved.run.until), "07:00".parse());
     // Named by the environment, so from where farm stands.
     assert_eq!(resolved.run.sealed.unwrap().path, Path::new("12"));
     assert_eq!(resolved.suite.cases, Reading::Sample);

@@ -14,6 +14,7 @@ seeds = 0
   concurency = 3
 concurrency = 0
 sealed = 1979-05-27
+until = "8 o'clock"
 [session]
 tools = ["calculater"]
 verifiers = ["shema"]
@@ -45,22 +46,23 @@ F:7:9: run.seeds: 0 seeds are none: a run needs at least one, such as --seeds 1
 F:8:3: unknown key `run.concurency`; did you mean `concurrency`?
 F:9:15: run.concurrency: must be at least 1, is 0
 F:10:10: run.sealed: must be a path in quotes, is a date or time
-F:12:9: session.tools: unknown tool `calculater`; known are calculator, file_read, web_fetch; did you mean `calculator`?
-F:13:13: session.verifiers: unknown verifier `shema`; known are schema, budget, repeat; did you mean `schema`?
-F:14:10: session.prompt: D/none.md cannot be read: No such file or directory (os error 2)
-F:15:15: session.max_seconds: must be a positive, finite number, is -1; leave the key out to set no limit
-F:17:8: models.a.kind: "scriptd" is not known here, only scripted; did you mean `scripted`?
-F:18:9: model `b` has no kind; add kind = "scripted"
-F:19:9: "no/slash" is not a valid variant name: use 1 to 128 of A-Z a-z 0-9 . _ - and begin with a letter or digit
-F:22:9: variants.v.model: unknown model `c`; known are a, b, no/slash
-F:23:9: variants.v.tools: names `calculator` twice
-F:24:24: variants.v.limits.max_steps: must be at least 1, is 0
-F:24:27: unknown key `variants.v.limits.max_stps`; did you mean `max_steps`?
-F:25:11: variant `w` has no model; add model = one of a, b, no/slash
-F:26:14: variants.w.parameters: when: write the date 07:32:00 in quotes: JSON has no dates
-F:29:10: variants.x.prompt: D/empty.md is empty
-F:31:1: unknown key `tools.calculator`; known here are file_read, web_fetch
-F:32:13: tools.file_read: must be a table
+F:11:9: run.until: "8 o'clock" is no time: write none, a span such as 1h30m (units d, h, m, s), a time of day such as 07:00, or a moment such as 2026-12-01T07:00:00Z
+F:13:9: session.tools: unknown tool `calculater`; known are calculator, file_read, web_fetch; did you mean `calculator`?
+F:14:13: session.verifiers: unknown verifier `shema`; known are schema, budget, repeat; did you mean `schema`?
+F:15:10: session.prompt: D/none.md cannot be read: No such file or directory (os error 2)
+F:16:15: session.max_seconds: must be a positive, finite number, is -1; leave the key out to set no limit
+F:18:8: models.a.kind: "scriptd" is not known here, only scripted; did you mean `scripted`?
+F:19:9: model `b` has no kind; add kind = "scripted"
+F:20:9: "no/slash" is not a valid variant name: use 1 to 128 of A-Z a-z 0-9 . _ - and begin with a letter or digit
+F:23:9: variants.v.model: unknown model `c`; known are a, b, no/slash
+F:24:9: variants.v.tools: names `calculator` twice
+F:25:24: variants.v.limits.max_steps: must be at least 1, is 0
+F:25:27: unknown key `variants.v.limits.max_stps`; did you mean `max_steps`?
+F:26:11: variant `w` has no model; add model = one of a, b, no/slash
+F:27:14: variants.w.parameters: when: write the date 07:32:00 in quotes: JSON has no dates
+F:30:10: variants.x.prompt: D/empty.md is empty
+F:32:1: unknown key `tools.calculator`; known here are file_read, web_fetch
+F:33:13: tools.file_read: must be a table
 "#;
     let got = Fixture::new(config).problems(&[], &[], &[]);
     assert_eq!(got.trim(), want.trim());
