@@ -171,7 +171,7 @@ fn names_are_unique(items: &[Value]) -> Result<(), Misfit> {
     Ok(())
 }
 
-fn number(value: &Value) -> Option<f64> {
+pub(super) fn number(value: &Value) -> Option<f64> {
     match value {
         #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53")]
         Value::Integer(n) => Some(*n as f64),

@@ -6,6 +6,8 @@
 //! Nothing here reads the environment: the caller hands it in.
 
 mod cases;
+mod changes;
+mod differences;
 mod digest;
 mod file;
 mod files;
@@ -28,6 +30,8 @@ mod write;
 use std::{ffi::OsString, path::Path};
 
 pub use cases::{CaseRules, load_cases};
+pub use changes::{Change, operation_changes};
+pub use differences::{Difference, differences};
 pub use digest::{digest, sha256_hex};
 pub use files::{FilesError, files_digest, list as list_files};
 pub use guard::{FileId, Guard};

@@ -19,22 +19,47 @@ impl Resolved {
     /// file of this text alone resolves to the same run.
     #[must_use]
     pub fn to_toml(&self, folder: &Path) -> String {
+        self.to_toml_over(folder, "")
+    }
+
+    /// As [`Resolved::to_toml`], in place of the text `before` that it wrote for an earlier config
+    /// of the run: a value that is still the same keeps the comment on where it came from. Nothing
+    /// else of that text matters.
+    #[must_use]
+    pub fn to_toml_over(&self, folder: &Path, before: &str) -> String {
         let mut out = String::from("# Every value of this run, and where it came from.\n");
         for header in self.settings.headers() {
-            let _ = write!(out, "\n[{}]\n", show(&header));
+            let title = format!("\n[{}]", show(&header));
+            let section = section(before, &title);
+            let _ = writeln!(out, "{title}");
             for (key, path) in self.settings.keys_of(&header) {
                 let Some(setting) = self.settings.get(&path) else {
                     continue;
                 };
                 let name = show(path.get(header.len()..).unwrap_or_default());
                 let value = value_of(&self.settings, key, &path, &setting.value, folder);
+                let entry = format!("{name} = {value} # ");
+                let origin = comment(section, &entry)
+                    .map_or_else(|| in_short(&setting.origin), str::to_owned);
                 // A comment ends with its line, whatever a file is called.
-                let origin = in_short(&setting.origin).replace(char::is_control, " ");
-                let _ = writeln!(out, "{name} = {value} # {origin}");
+                let origin = origin.replace(char::is_control, " ");
+                let _ = writeln!(out, "{entry}{origin}");
             }
         }
         out
     }
+}
+
+/// What stands below a table's title, up to the next one.
+fn section<'a>(text: &'a str, title: &str) -> &'a str {
+    let below = text.split_once(title).map_or("", |(_, below)| below);
+    below.split_once("\n[").map_or(below, |(own, _)| own)
+}
+
+/// What stands behind an entry, which begins with a line of the section.
+fn comment<'a>(section: &'a str, entry: &str) -> Option<&'a str> {
+    let (_, behind) = section.split_once(&format!("\n{entry}"))?;
+    behind.lines().next()
 }
 
 /// An origin without folders: where files are on a machine is no part of a run.
@@ -112,7 +137,7 @@ fn relative(path: &Path, folder: &Path) -> String {
 }
 
 /// Absolute, and without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut plain = PathBuf::new();
     for component in absolute.components() {

@@ -2,6 +2,7 @@
 
 mod meaning;
 mod problems;
+mod resume;
 mod schema;
 
 use std::{fs, time::Duration};
