@@ -60,8 +60,11 @@ impl Actor for Aggregator {
                     Some(false) => SessionState::Failed,
                     None => SessionState::Errored,
                 };
+                // The end of a session is counted before it goes to the scorer.
+                let Some(attempt) = counting.unscored.remove(&session) else {
+                    return Err(format!("a verdict on {session:?}, which has not ended").into());
+                };
                 counting.settle(session, state);
-                let attempt = counting.unscored.remove(&session).unwrap_or(0);
                 counting
                     .store
                     .post(vec![Write::score((session, attempt), &verdict)])

@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::domain::CaseId;
+
 /// Runs an agent many times, in parallel, and says how good it is with honest error bars.
 #[derive(Debug, Parser)]
 #[command(name = "farm", version, max_term_width = 100, propagate_version = true)]
@@ -21,6 +23,9 @@ pub enum Command {
     /// Run every case of a file over many seeds
     #[command(after_help = EXIT_CODES)]
     Run(RunArgs),
+    /// Go on with a run that has not come to its end
+    #[command(after_help = EXIT_CODES)]
+    Resume(ResumeArgs),
     /// Show what came of a run
     Report(ReportArgs),
     /// Show, compare or export traces
@@ -87,6 +92,12 @@ pub struct InputArgs {
     /// Only the first N of the selected cases
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// These cases, in this order: those of a run that goes on
+    #[arg(skip)]
+    pub only: Option<Vec<CaseId>>,
+    /// With a scorer, whatever the config says
+    #[arg(skip)]
+    pub scored: bool,
     /// How many seeds: N, or A..B for A to B-1
     #[arg(long, value_name = "N|A..B")]
     pub seeds: Option<String>,
@@ -110,12 +121,50 @@ pub struct RunArgs {
     /// The run's folder, absent or empty [default: results/runs/<id>]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// What is shown of a run, while it goes on and after it.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
     /// Print summary.json instead of tables
     #[arg(long)]
     pub json: bool,
     /// Neither progress nor tables
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// `farm resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// A run's folder, its id, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: String,
+    /// Add seeds: N for 0 to N-1, or A..B; those that the run has must be among them
+    #[arg(long, value_name = "N|A..B")]
+    pub seeds: Option<String>,
+    /// Leave errored sessions as they are
+    #[arg(long)]
+    pub keep_errors: bool,
+    /// The case file, if it is not where it was
+    #[arg(long, value_name = "FILE")]
+    pub cases: Option<PathBuf>,
+    /// The sealed halves, if they are not where they were, or to score a run without any
+    #[arg(long, value_name = "FILE")]
+    pub sealed: Option<PathBuf>,
+    /// A config file in place of the run's own; it may differ in what changes no session
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Sessions in flight per endpoint
+    #[arg(long, value_name = "N")]
+    pub concurrency: Option<u64>,
+    /// Start nothing new from then on: 8h30m, 07:00, a moment such as 2026-12-01T07:00:00Z, or none
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    #[command(flatten)]
+    pub show: ShowArgs,
 }
 
 /// `farm report`.

@@ -17,8 +17,24 @@ fn var(name: &str) -> Result<Option<String>> {
     }
 }
 
+/// Faults for tests.
+pub(super) struct Faults {
+    /// Those of sessions.
+    pub hooks: Hooks,
+    /// That of the store.
+    pub abort_at: Option<AbortAt>,
+}
+
+/// What the environment asks for.
+pub(super) fn faults() -> Result<Faults> {
+    Ok(Faults {
+        hooks: hooks()?,
+        abort_at: abort_at()?,
+    })
+}
+
 /// `FARM_TEST_PANIC=KEY:TURN` or `KEY:score`.
-pub(super) fn hooks() -> Result<Hooks> {
+fn hooks() -> Result<Hooks> {
     let Some(text) = var("FARM_TEST_PANIC")? else {
         return Ok(Hooks::default());
     };
@@ -42,7 +58,7 @@ pub(super) fn hooks() -> Result<Hooks> {
 }
 
 /// `FARM_TEST_ABORT=commit:N:before` or `commit:N:after`.
-pub(super) fn abort_at() -> Result<Option<AbortAt>> {
+fn abort_at() -> Result<Option<AbortAt>> {
     let Some(text) = var("FARM_TEST_ABORT")? else {
         return Ok(None);
     };

@@ -16,7 +16,12 @@ use crate::{
 };
 
 /// The manifest of a run that begins now.
-pub(super) fn of(ready: &Ready, cases: &Path, run: &str, created: Timestamp) -> Manifest {
+pub(super) fn of(
+    ready: &Ready,
+    cases: &Path,
+    (run, folder): (&str, &Path),
+    created: Timestamp,
+) -> Manifest {
     let grid = &ready.plan.grid;
     Manifest {
         schema: manifest::SCHEMA.to_owned(),
@@ -32,20 +37,29 @@ pub(super) fn of(ready: &Ready, cases: &Path, run: &str, created: Timestamp) -> 
             seeds: grid.seeds.clone(),
         },
         variants: ready.config.variants.iter().map(variant).collect(),
-        inputs: Inputs {
-            cases: cases
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-            sha256: ready.inputs.clone(),
-        },
-        suite: Suite {
-            cases: ready.config.suite.cases,
-            level: ready.config.suite.level,
-        },
+        inputs: inputs(ready, cases, folder),
+        meaning: ready.config.meaning(),
+        suite: suite(ready),
         totals: Totals::default(),
         changes: Vec::new(),
+    }
+}
+
+/// What was read, for a run in `folder`.
+pub(super) fn inputs(ready: &Ready, cases: &Path, folder: &Path) -> Inputs {
+    let name = cases.file_name().unwrap_or_default();
+    Inputs {
+        cases: name.to_string_lossy().into_owned(),
+        path: Some(config::relative(cases, folder)),
+        sha256: ready.inputs.clone(),
+    }
+}
+
+/// How the figures are read.
+pub(super) fn suite(ready: &Ready) -> Suite {
+    Suite {
+        cases: ready.config.suite.cases,
+        level: ready.config.suite.level,
     }
 }
 

@@ -1,9 +1,11 @@
 //! The command line: clap types, one file per command. The only place, with `report`, that prints.
 
 mod args;
+mod changed;
 mod check;
 mod completions;
 mod demo;
+mod done;
 mod exit;
 mod hooks;
 mod init;
@@ -12,6 +14,7 @@ mod log;
 mod manifest;
 mod opened;
 mod report;
+mod resume;
 mod rm;
 mod run;
 mod runs;
@@ -22,6 +25,7 @@ mod signals;
 mod starter;
 mod summary;
 mod trace;
+mod work;
 
 use std::process::ExitCode;
 
@@ -59,6 +63,7 @@ fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
     log::init(&cli)?;
     match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Resume(args) => resume::resume(&args),
         Command::Report(args) => report::report(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Check(args) => check::check(&args),

@@ -29,6 +29,12 @@ use crate::{
 /// Where sealed halves are looked for when nothing names them.
 const SEALED_FOLDER: &str = "configs/sealed";
 
+/// The names that a config may use.
+const KNOWN: Known<'static> = Known {
+    tools: &tool::BUILTIN,
+    verifiers: &verify::NAMES,
+};
+
 /// All that a run needs before it begins.
 pub(super) struct Ready {
     /// What is run.
@@ -140,17 +146,12 @@ pub(super) fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
         sealed,
         ..
     } = inputs;
-    let selection = Selection {
-        globs: &args.case,
-        tags: &args.tag,
-        limit: args.limit,
-    };
     let lines: HashMap<CaseId, usize> = cases
         .iter()
         .map(|(line, case)| (case.id.clone(), *line))
         .collect();
     let cases = cases.into_iter().map(|(_, case)| case).collect();
-    let cases = config::select(cases, selection)?;
+    let cases = pick(args, cases)?;
     let digests = digests(args, &config, &cases, sealed.as_ref())?;
     let registry = registry(&config)?;
     let place = |case: &CaseId| (args.cases.as_path(), lines.get(case).copied().unwrap_or(0));
@@ -178,6 +179,48 @@ pub(super) fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
     })
 }
 
+/// The cases that are to be run.
+fn pick(args: &InputArgs, cases: Vec<Case>) -> Result<Vec<Case>> {
+    let Some(ids) = &args.only else {
+        let selection = Selection {
+            globs: &args.case,
+            tags: &args.tag,
+            limit: args.limit,
+        };
+        return config::select(cases, selection);
+    };
+    let mut by_id: HashMap<CaseId, Case> = cases
+        .into_iter()
+        .map(|case| (case.id.clone(), case))
+        .collect();
+    let mut problems = Vec::new();
+    let mut picked = Vec::with_capacity(ids.len());
+    for id in ids {
+        match by_id.remove(id) {
+            Some(case) => picked.push(case),
+            None => {
+                let message = format!("the run has a case {id}, which is not there any more");
+                problems.push(Problem::file(&args.cases, message));
+            }
+        }
+    }
+    if problems.is_empty() {
+        return Ok(picked);
+    }
+    Err(Error::problems(problems).hint("restore the case file, or begin a new run"))
+}
+
+/// The config that a run has on record, without environment and command line.
+pub(super) fn recorded(file: &Path) -> Result<Resolved> {
+    config::resolve(&Sources {
+        file: ConfigFile::Named(file),
+        env: &[],
+        flags: &[],
+        models: &[],
+        known: KNOWN,
+    })
+}
+
 fn resolve(args: &InputArgs) -> Result<Resolved> {
     let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut flags: Vec<(&str, toml::Value)> = Vec::new();
@@ -202,8 +245,8 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
             .ok_or_else(|| Error::input("--sealed is not UTF-8: rename the file"))?;
         flags.push(("run.sealed", sealed.into()));
     }
-    if args.unscored {
-        flags.push(("run.unscored", true.into()));
+    if args.unscored || args.scored {
+        flags.push(("run.unscored", args.unscored.into()));
     }
     let default = Path::new(config::DEFAULT_FILE);
     config::resolve(&Sources {
@@ -214,10 +257,7 @@ fn resolve(args: &InputArgs) -> Result<Resolved> {
         env: &env,
         flags: &flags,
         models: &args.models,
-        known: Known {
-            tools: &tool::BUILTIN,
-            verifiers: &verify::NAMES,
-        },
+        known: KNOWN,
     })
 }
 

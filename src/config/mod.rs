@@ -45,6 +45,7 @@ pub use select::{Selection, select};
 pub use settings::{Located, Origin};
 pub use until::{Until, UntilError};
 pub use variants::{DEFAULT_PROMPT, Known, ModelConfig, ModelKind, Prompt, ScriptFile, Variant};
+pub use write::relative;
 
 use crate::error::{Error, Problem, Result};
 use kinds::did_you_mean;

@@ -113,7 +113,8 @@ impl Settings {
 }
 
 /// `path` as seen from `folder`, with `/` between its parts; absolute where there is no way.
-fn relative(path: &Path, folder: &Path) -> String {
+#[must_use]
+pub fn relative(path: &Path, folder: &Path) -> String {
     let (path, folder) = (plain(path), plain(folder));
     let shared = path
         .components()

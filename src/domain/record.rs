@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Outcome, SessionKey};
+use super::{Outcome, SessionKey, trace::Step};
 
 /// What the scorer is given of a finished session: all that checks may look at.
 #[derive(Debug, Clone)]
@@ -26,4 +26,16 @@ pub struct StepFacts {
     pub blocked: bool,
     /// What came back; none for an answer.
     pub observation: Option<Arc<str>>,
+}
+
+impl From<&Step> for StepFacts {
+    fn from(step: &Step) -> Self {
+        let call = step.decision.tool_call.as_ref();
+        Self {
+            tool: call.map(|c| c.tool.clone()),
+            args: call.map_or(Value::Null, |c| c.args.clone()),
+            blocked: step.is_blocked(),
+            observation: step.observation.as_ref().map(|o| o.content.clone()),
+        }
+    }
 }

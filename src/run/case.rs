@@ -6,24 +6,34 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, Supervisio
 
 use super::{
     Hub,
+    past::Durable,
     policy::{self, AfterCrash, Crashes, Progress},
+    rest::Begun,
     supervisor::{Ending, RunMessage},
 };
 use crate::{
     aggregate,
     domain::{Outcome, SessionId, Status},
+    error::{Context, Result},
     score,
     session::{self, Exit, Finished, SessionActor, StoredTurn},
     store::Write,
 };
+
+/// Why an attempt is given up when farm died and its tools must not be replayed.
+const CUT_OFF: &str = "cut off, and a tool that it called cannot be resumed";
 
 /// The owner of the sessions of one case.
 pub struct CaseSupervisor;
 
 /// What it hears.
 pub enum CaseMessage {
-    /// A session is to begin.
+    /// A session is to begin, or to be gone on with.
     Start(SessionId),
+    /// A session that was started is to end, killed.
+    Kill(SessionId),
+    /// A session that was not is to end so.
+    KillUnstarted(SessionId),
     /// All its sessions are to be dropped.
     Halt,
 }
@@ -36,12 +46,24 @@ pub struct State {
     halted: bool,
 }
 
+/// From where an attempt starts.
+#[derive(Default)]
+pub(super) struct Start {
+    /// Which attempt, from 0.
+    pub attempt: u32,
+    /// Its durable turns.
+    pub history: Vec<StoredTurn>,
+    /// Backoff before it goes on.
+    pub delay: Duration,
+}
+
 /// A session whose actor is alive.
 struct Live {
     cell: ActorCell,
     id: SessionId,
     attempt: u32,
     crashes: Crashes,
+    killed: bool,
 }
 
 impl Actor for CaseSupervisor {
@@ -69,18 +91,14 @@ impl Actor for CaseSupervisor {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            CaseMessage::Start(id) if state.halted => state.leave(id, Ending::Interrupted)?,
             CaseMessage::Start(id) => {
-                state
-                    .begin(
-                        &myself,
-                        id,
-                        0,
-                        Crashes::default(),
-                        Vec::new(),
-                        Duration::ZERO,
-                    )
-                    .await?;
+                let started = state.start(&myself, id).await;
+                state.or_fatal(id, started);
+            }
+            CaseMessage::Kill(id) => state.kill(id),
+            CaseMessage::KillUnstarted(id) => {
+                let killed = state.kill_unstarted(&myself, id).await;
+                state.or_fatal(id, killed);
             }
             CaseMessage::Halt => {
                 state.halted = true;
@@ -96,84 +114,169 @@ impl Actor for CaseSupervisor {
         event: SupervisionEvent,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
-        match event {
-            SupervisionEvent::ActorTerminated(cell, left, _) => {
-                let Some(live) = state.live.remove(&cell.get_id()) else {
-                    return Ok(());
-                };
-                let exit = left
-                    .and_then(|mut s| s.take::<session::State>().ok())
-                    .and_then(|s| s.exit);
-                state.ended(&live, exit)
-            }
-            SupervisionEvent::ActorFailed(cell, error) => {
-                let Some(live) = state.live.remove(&cell.get_id()) else {
-                    return Ok(());
-                };
-                state.crashed(&myself, live, &error.to_string()).await
-            }
-            _ => Ok(()),
-        }
+        let (cell, left) = match event {
+            SupervisionEvent::ActorTerminated(cell, left, _) => (cell, Ok(left)),
+            SupervisionEvent::ActorFailed(cell, error) => (cell, Err(error.to_string())),
+            _ => return Ok(()),
+        };
+        let Some(live) = state.live.remove(&cell.get_id()) else {
+            return Ok(());
+        };
+        let id = live.id;
+        let exit = left.map(|left| {
+            left.and_then(|mut s| s.take::<session::State>().ok())
+                .and_then(|s| s.exit)
+        });
+        let done = state.gone(&myself, live, exit).await;
+        state.or_fatal(id, done);
+        Ok(())
     }
 }
 
 impl State {
+    /// Begins a session, or goes on with it from what is on record.
+    async fn start(&mut self, myself: &ActorRef<CaseMessage>, id: SessionId) -> Result<()> {
+        if self.halted {
+            self.leave(id, Ending::Interrupted);
+            return Ok(());
+        }
+        let start = match self.hub.begun.get(&id) {
+            None => Start::default(),
+            Some(Begun::Unscored(attempt)) => {
+                let record = self.hub.past.record(&self.hub.plan, id).await?;
+                let files = None;
+                self.finished(id, *attempt, Finished { record, files });
+                return Ok(());
+            }
+            Some(Begun::Open(attempt)) => {
+                let Durable { turns, resumable } = self.durable(id, *attempt).await?;
+                if resumable {
+                    Start {
+                        attempt: *attempt,
+                        history: turns,
+                        ..Start::default()
+                    }
+                } else {
+                    self.anew(id, *attempt, CUT_OFF, &turns).await?
+                }
+            }
+            Some(Begun::Errored(attempt)) => self.after_error(id, *attempt).await?,
+        };
+        self.begin(myself, id, start, Crashes::default()).await
+    }
+
+    /// Begins an errored session anew.
+    async fn after_error(&self, id: SessionId, attempt: u32) -> Result<Start> {
+        let row = self.hub.past.row(&self.hub.plan, id).await?;
+        let Durable { turns, .. } = self.durable(id, attempt).await?;
+        let reason = row.error().unwrap_or("errored");
+        self.anew(id, attempt, reason, &turns).await
+    }
+
+    /// Gives an attempt up for the next one.
+    async fn anew(
+        &self,
+        id: SessionId,
+        attempt: u32,
+        reason: &str,
+        turns: &[StoredTurn],
+    ) -> Result<Start> {
+        let lost = lost_attempt(id, attempt, reason, turns, self.hub.clock.now());
+        self.hub.store.commit(vec![lost]).await?;
+        Ok(Start {
+            attempt: attempt + 1,
+            ..Start::default()
+        })
+    }
+
     async fn begin(
         &mut self,
         myself: &ActorRef<CaseMessage>,
         id: SessionId,
-        attempt: u32,
+        start: Start,
         crashes: Crashes,
-        history: Vec<StoredTurn>,
-        delay: Duration,
-    ) -> Result<(), ActorProcessingErr> {
-        let job = self.hub.job(id, attempt, crashes.restarts, history, delay);
-        let (actor, _) = Actor::spawn_linked(None, SessionActor, job, myself.get_cell()).await?;
+    ) -> Result<()> {
+        let attempt = start.attempt;
+        let job = self.hub.job(id, start, crashes.restarts);
+        let (actor, _) = Actor::spawn_linked(None, SessionActor, job, myself.get_cell())
+            .await
+            .internal(|| "a session did not start".to_owned())?;
         let cell = actor.get_cell();
-        self.live.insert(
-            cell.get_id(),
-            Live {
-                cell,
-                id,
-                attempt,
-                crashes,
-            },
-        );
+        let live = Live {
+            cell,
+            id,
+            attempt,
+            crashes,
+            killed: false,
+        };
+        self.live.insert(live.cell.get_id(), live);
         Ok(())
     }
 
-    fn ended(&self, live: &Live, exit: Option<Exit>) -> Result<(), ActorProcessingErr> {
+    /// The actor of a session is gone, with its exit or with why it broke.
+    async fn gone(
+        &mut self,
+        myself: &ActorRef<CaseMessage>,
+        live: Live,
+        exit: Result<Option<Exit>, String>,
+    ) -> Result<()> {
+        let (id, attempt) = (live.id, live.attempt);
         match exit {
-            None => self.leave(live.id, Ending::Interrupted),
-            Some(Exit::StoreLost(lost)) => {
-                self.run.cast(RunMessage::Fatal(lost.into()))?;
-                self.leave(live.id, Ending::Interrupted)
-            }
-            Some(Exit::Finished(finished)) => self.finished(live, *finished),
+            Ok(Some(Exit::Finished(finished))) => self.finished(id, attempt, *finished),
+            Ok(Some(Exit::StoreLost(lost))) => return Err(lost.into()),
+            _ if live.killed => self.killed(id, attempt).await?,
+            Err(reason) => self.crashed(myself, live, &reason).await?,
+            Ok(None) => self.leave(id, Ending::Interrupted),
         }
+        Ok(())
     }
 
     /// Hands a finished session on. The run hears of it before the scorer does, so that it knows
     /// the session when the scorer acknowledges it.
-    fn finished(&self, live: &Live, finished: Finished) -> Result<(), ActorProcessingErr> {
-        let (id, attempt) = (live.id, live.attempt);
+    fn finished(&self, id: SessionId, attempt: u32, finished: Finished) {
         let Finished { record, files } = finished;
-        self.hub.aggregator.cast(aggregate::Message::Ended(
-            id,
-            attempt,
-            record.outcome.clone(),
-        ))?;
+        self.ended(id, attempt, record.outcome.clone());
         match &self.hub.scorer {
             Some(scorer) if record.outcome.status.is_scored() => {
-                self.leave(id, Ending::Submitted(files))?;
-                scorer.cast(score::Message::Submit {
-                    ticket: id.0,
-                    record,
-                })?;
-                Ok(())
+                self.leave(id, Ending::Submitted(files));
+                let ticket = id.0;
+                drop(scorer.cast(score::Message::Submit { ticket, record }));
             }
             _ => self.leave(id, Ending::Settled { crashed: false }),
         }
+    }
+
+    fn kill(&mut self, id: SessionId) {
+        // One that is gone by now has ended.
+        if let Some(live) = self.live.values_mut().find(|live| live.id == id) {
+            live.killed = true;
+            live.cell.kill();
+        }
+    }
+
+    async fn kill_unstarted(
+        &mut self,
+        myself: &ActorRef<CaseMessage>,
+        id: SessionId,
+    ) -> Result<()> {
+        match self.hub.begun.get(&id) {
+            None => self.killed(id, 0).await,
+            Some(Begun::Open(attempt)) => self.killed(id, *attempt).await,
+            Some(Begun::Errored(attempt)) => {
+                let start = self.after_error(id, *attempt).await?;
+                self.killed(id, start.attempt).await
+            }
+            // It has ended already.
+            Some(Begun::Unscored(_)) => self.start(myself, id).await,
+        }
+    }
+
+    async fn killed(&self, id: SessionId, attempt: u32) -> Result<()> {
+        let Durable { turns, .. } = self.durable(id, attempt).await?;
+        let outcome = so_far(Status::Killed, &turns, "killed by the operator");
+        self.end(id, attempt, outcome).await?;
+        self.leave(id, Ending::Settled { crashed: false });
+        Ok(())
     }
 
     async fn crashed(
@@ -181,7 +284,7 @@ impl State {
         myself: &ActorRef<CaseMessage>,
         live: Live,
         reason: &str,
-    ) -> Result<(), ActorProcessingErr> {
+    ) -> Result<()> {
         let Live {
             id,
             attempt,
@@ -191,61 +294,99 @@ impl State {
         let key = self.hub.plan.grid.key(id);
         tracing::warn!(%key, attempt, reason, "session crashed");
         if self.halted {
-            return self.leave(id, Ending::Interrupted);
+            self.leave(id, Ending::Interrupted);
+            return Ok(());
         }
-        let (history, resumable) = self.hub.durable_turns(id, attempt).await?;
+        let Durable { turns, resumable } = self.durable(id, attempt).await?;
         let at = Progress {
-            turns: history.len(),
-            acted: history.last().is_some_and(|t| !t.steps.is_empty()),
+            turns: turns.len(),
+            acted: turns.last().is_some_and(|t| !t.steps.is_empty()),
         };
         let again = Crashes {
             restarts: crashes.restarts + 1,
             last_at: Some(at),
         };
-        // It may have broken before it was on record; if not, this changes nothing.
+        // It may have broken before it was on record; if not, the first write changes nothing.
         let ts = self.hub.clock.now();
-        let mut writes = vec![Write::Begin {
-            session: id,
-            attempt,
-            ts,
-        }];
+        let mut writes = vec![begin(id, attempt, ts), Write::Restart { session: id }];
         match policy::after_crash(crashes, at, resumable, self.hub.plan.rng_seed(id)) {
             AfterCrash::Continue(delay) => {
-                writes.push(Write::Restart { session: id });
                 self.hub.keep_restart(writes).await?;
-                self.begin(myself, id, attempt, again, history, delay).await
+                let start = Start {
+                    attempt,
+                    history: turns,
+                    delay,
+                };
+                self.begin(myself, id, start, again).await
             }
             AfterCrash::Anew(delay) => {
-                writes.push(Write::Restart { session: id });
-                writes.push(lost_attempt(id, attempt, reason, &history, ts));
+                writes.push(lost_attempt(id, attempt, reason, &turns, ts));
                 self.hub.keep_restart(writes).await?;
-                let again = Crashes {
-                    last_at: None,
-                    ..again
+                let start = Start {
+                    attempt: attempt + 1,
+                    delay,
+                    ..Start::default()
                 };
-                self.begin(myself, id, attempt + 1, again, Vec::new(), delay)
+                let last_at = None;
+                self.begin(myself, id, start, Crashes { last_at, ..again })
                     .await
             }
             AfterCrash::GiveUp => {
-                let outcome = Arc::new(crashed(reason, &history));
-                writes.push(Write::End {
-                    session: id,
-                    attempt,
-                    outcome: outcome.clone(),
-                    work_s: 0.0,
-                    ts,
-                });
-                self.hub.store.commit(writes).await?;
-                self.hub
-                    .aggregator
-                    .cast(aggregate::Message::Ended(id, attempt, outcome))?;
-                self.leave(id, Ending::Settled { crashed: true })
+                let outcome = so_far(Status::Crashed, &turns, reason);
+                self.end(id, attempt, outcome).await?;
+                self.leave(id, Ending::Settled { crashed: true });
+                Ok(())
             }
         }
     }
 
-    fn leave(&self, id: SessionId, ending: Ending) -> Result<(), ActorProcessingErr> {
-        Ok(self.run.cast(RunMessage::Ended(id, ending))?)
+    /// Ends a session from outside, for good.
+    async fn end(&self, id: SessionId, attempt: u32, outcome: Outcome) -> Result<()> {
+        let ts = self.hub.clock.now();
+        let outcome = Arc::new(outcome);
+        let end = Write::End {
+            session: id,
+            attempt,
+            outcome: outcome.clone(),
+            work_s: 0.0,
+            ts,
+        };
+        let writes = vec![begin(id, attempt, ts), end];
+        self.hub.store.commit(writes).await?;
+        self.ended(id, attempt, outcome);
+        Ok(())
+    }
+
+    async fn durable(&self, id: SessionId, attempt: u32) -> Result<Durable> {
+        self.hub.past.durable(&self.hub.plan, id, attempt).await
+    }
+
+    fn ended(&self, id: SessionId, attempt: u32, outcome: Arc<Outcome>) {
+        let ended = aggregate::Message::Ended(id, attempt, outcome);
+        drop(self.hub.aggregator.cast(ended));
+    }
+
+    /// Tells the run that a session is no longer here. A run that is gone takes all with it, and so
+    /// do scorer and aggregator.
+    fn leave(&self, id: SessionId, ending: Ending) {
+        drop(self.run.cast(RunMessage::Ended(id, ending)));
+    }
+
+    /// What cannot be done for one session ends the run.
+    fn or_fatal(&self, id: SessionId, done: Result<()>) {
+        if let Err(error) = done {
+            drop(self.run.cast(RunMessage::Fatal(error)));
+            self.leave(id, Ending::Interrupted);
+        }
+    }
+}
+
+/// Puts a session on record, if it is not.
+fn begin(session: SessionId, attempt: u32, ts: f64) -> Write {
+    Write::Begin {
+        session,
+        attempt,
+        ts,
     }
 }
 
@@ -266,17 +407,11 @@ fn lost_attempt(
     }
 }
 
-/// The end of a session that crashed beyond its restarts.
-fn crashed(reason: &str, turns: &[StoredTurn]) -> Outcome {
+/// The end of a session that is ended from outside, after these durable turns.
+fn so_far(status: Status, turns: &[StoredTurn], why: &str) -> Outcome {
     let steps = turns.iter().flat_map(|turn| &turn.steps);
     let usages: Vec<_> = turns.iter().map(|turn| turn.reply.usage).collect();
-    Outcome::so_far(
-        Status::Crashed,
-        steps,
-        &usages,
-        cost(turns),
-        Some(reason.to_owned()),
-    )
+    Outcome::so_far(status, steps, &usages, cost(turns), Some(why.to_owned()))
 }
 
 /// US dollars, unknown if any turn's price is.

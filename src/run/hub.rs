@@ -1,21 +1,19 @@
 use std::{
+    collections::HashMap,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use ractor::{ActorCell, ActorRef};
 use sha2::{Digest, Sha256};
 
-use super::plan::Plan;
+use super::{case::Start, past::Past, plan::Plan, rest::Begun};
 use crate::{
     aggregate,
-    domain::{Action, Clock, SessionId, SessionKey, Tally, hex},
-    error::{Context, Result},
-    model::Reply,
+    domain::{Clock, SessionId, SessionKey, Tally, hex},
     score,
-    session::{Job, StoredTurn},
-    store::{Handle, Reader, StoreLost, Write},
+    session::Job,
+    store::{Handle, StoreLost, Write},
 };
 
 /// What the supervisors of a run share.
@@ -24,8 +22,10 @@ pub struct Hub {
     pub plan: Plan,
     /// Where turns are kept.
     pub store: Handle,
-    /// The database behind it.
-    pub database: PathBuf,
+    /// What is kept there already.
+    pub past: Past,
+    /// Sessions that had begun before this run went on.
+    pub begun: HashMap<SessionId, Begun>,
     /// Where sessions have their folders.
     pub work: PathBuf,
     /// Who judges; none with `--unscored`.
@@ -42,14 +42,7 @@ pub struct Hub {
 
 impl Hub {
     /// All that one session needs.
-    pub(super) fn job(
-        &self,
-        id: SessionId,
-        attempt: u32,
-        restarts: u32,
-        history: Vec<StoredTurn>,
-        delay: Duration,
-    ) -> Job {
+    pub(super) fn job(&self, id: SessionId, start: Start, restarts: u32) -> Job {
         let cell = self.plan.grid.cell(id);
         let key = self.plan.grid.key(id);
         let files = self.plan.cases[cell.case]
@@ -64,13 +57,13 @@ impl Hub {
         Job {
             id,
             rng_seed: self.plan.rng_seed(id),
-            attempt,
+            attempt: start.attempt,
             spec: self.plan.spec(id).clone(),
             model: self.plan.variants[cell.variant].model.clone(),
             conversation: self.plan.conversation(id),
             files,
-            history,
-            delay,
+            history: start.history,
+            delay: start.delay,
             store: self.store.clone(),
             clock: self.clock.clone(),
             panic_at,
@@ -94,64 +87,6 @@ impl Hub {
     /// What progress shows.
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The durable turns of an attempt, and whether all tools that it called may be replayed.
-    pub(super) async fn durable_turns(
-        &self,
-        id: SessionId,
-        attempt: u32,
-    ) -> Result<(Vec<StoredTurn>, bool)> {
-        let database = self.database.clone();
-        let (turns, mut steps) = tokio::task::spawn_blocking(move || {
-            let reader = Reader::open(&database)?;
-            Ok::<_, crate::error::Error>((reader.turns(id, attempt)?, reader.steps(id, attempt)?))
-        })
-        .await
-        .internal(|| "reading durable turns broke off".to_owned())??;
-        let variant = &self.plan.variants[self.plan.grid.cell(id).variant];
-        let mut history = Vec::with_capacity(turns.len());
-        for stored in turns {
-            let reply = Reply::parse(stored.body.reply, variant.options, Duration::ZERO).internal(
-                || {
-                    format!(
-                        "a durable reply of {} cannot be read again",
-                        self.plan.grid.key(id)
-                    )
-                },
-            )?;
-            let later = steps.partition_point(|s| s.body.turn <= stored.turn);
-            let of_turn: Vec<_> = steps.drain(..later).collect();
-            history.push(StoredTurn {
-                cost_usd: variant.model.cost(reply.content.usage.as_ref()),
-                reply: reply.content,
-                work_s: stored.work_s,
-                steps: of_turn.into_iter().map(|s| s.body).collect(),
-            });
-        }
-        let tools = &self.plan.spec(id).tools;
-        let resumable = history
-            .iter()
-            .flat_map(called)
-            .filter_map(|name| tools.get(name))
-            .all(|entry| entry.spec().resumable);
-        Ok((history, resumable))
-    }
-}
-
-/// The tools that a turn has called. Of a turn without its steps nobody knows which of its calls
-/// ran.
-fn called(turn: &StoredTurn) -> Vec<&str> {
-    match &turn.reply.action {
-        Action::Calls(calls) if turn.steps.is_empty() => {
-            calls.iter().map(|call| call.tool.as_str()).collect()
-        }
-        _ => {
-            let ran = turn.steps.iter().filter(|step| !step.is_blocked());
-            ran.filter_map(|step| step.decision.tool_call.as_ref())
-                .map(|call| call.tool.as_str())
-                .collect()
-        }
     }
 }
 

@@ -1,34 +1,39 @@
 //! A run: plan, schedule and policy as pure parts, and the actors that they steer.
 
 mod case;
+mod crew;
+mod events;
 mod hub;
+mod past;
 pub mod plan;
 pub mod policy;
+pub mod rest;
 pub mod schedule;
 mod shutdown;
 mod supervisor;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex},
 };
 
-use ractor::{Actor, ActorRef};
-use tokio::sync::oneshot;
+use ractor::ActorRef;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 pub use plan::{Plan, PlannedCase, Variant};
-pub use shutdown::Shutdown;
-pub use supervisor::WindDown;
+pub use rest::Rest;
+pub use shutdown::{Shutdown, WindDown};
 
 use crate::{
-    aggregate::{self, Aggregator, Counting},
-    domain::{Clock, SessionId, SessionKey, SessionRecord, Tally},
+    domain::{Clock, Grid, SessionKey, SessionRecord, Tally},
     error::{Context, Error, Result},
-    score::{self, Measured, Scorer, ScorerOptions, SealedSuite},
+    score::{self, Measured, SealedSuite},
     store::Handle,
 };
+use crew::Crew;
 use hub::Hub;
-use supervisor::{RunMessage, RunSupervisor};
+use supervisor::RunMessage;
 
 /// Where a run keeps things, and how it is steered.
 pub struct Setup {
@@ -42,13 +47,13 @@ pub struct Setup {
     pub sealed: Option<SealedSuite>,
     /// Sessions in flight on each endpoint.
     pub concurrency: usize,
-    /// Sessions that are not to be run.
-    pub done: Vec<SessionId>,
+    /// What is left to do, if the run was at work before.
+    pub rest: Rest,
     /// The kill switch.
     pub shutdown: Shutdown,
     /// Where times come from.
     pub clock: Clock,
-    /// What progress shows; it grows while the run goes on.
+    /// What progress shows, of a run of which nothing is done; it grows while the run goes on.
     pub tally: Arc<Mutex<Tally>>,
     /// Test hooks.
     pub hooks: Hooks,
@@ -63,6 +68,14 @@ pub struct Hooks {
     pub panic_scoring: Option<SessionKey>,
 }
 
+/// A run that is at work.
+pub struct Run {
+    grid: Grid,
+    shutdown: Shutdown,
+    supervisor: ActorRef<RunMessage>,
+    over: JoinHandle<Result<Ended>>,
+}
+
 /// What is left when a run is over.
 pub struct Ended {
     /// Why nothing new started, if the run ended early.
@@ -70,6 +83,61 @@ pub struct Ended {
     /// Sessions whose credit has not come back: 0 when all is well.
     pub credits_out: usize,
     scorer: Option<ActorRef<score::Message>>,
+}
+
+impl Run {
+    /// Sets all sessions of `plan` going that are to be run.
+    ///
+    /// # Errors
+    /// When an actor does not start.
+    pub async fn start(plan: Plan, setup: Setup) -> Result<Self> {
+        let (grid, shutdown) = (plan.grid.clone(), setup.shutdown.clone());
+        let crew = Crew::start(plan, setup).await?;
+        Ok(Self {
+            grid,
+            shutdown,
+            supervisor: crew.supervisor.clone(),
+            over: tokio::spawn(crew.see_through()),
+        })
+    }
+
+    /// Winds the run down when it is cancelled: nothing new starts, sessions in flight finish.
+    #[must_use]
+    pub fn cancel_token(&self) -> CancellationToken {
+        self.shutdown.wind_down.clone()
+    }
+
+    /// Interrupts the run when it is cancelled: sessions in flight are dropped, what is durable
+    /// stays.
+    #[must_use]
+    pub fn interrupt_token(&self) -> CancellationToken {
+        self.shutdown.interrupt.clone()
+    }
+
+    /// Ends one session for good, whether it has begun or not: it is `killed` and never runs again.
+    /// One that has ended already stays as it is.
+    ///
+    /// # Errors
+    /// When the session is not in this run.
+    pub fn kill(&self, key: &SessionKey) -> Result<()> {
+        let id = self
+            .grid
+            .find(key)
+            .ok_or_else(|| Error::input(format!("{key} is not a session of this run")))?;
+        // In a run that is over, every session has ended or is not to run.
+        drop(self.supervisor.cast(RunMessage::Kill(id)));
+        Ok(())
+    }
+
+    /// Waits for the last durable verdict.
+    ///
+    /// # Errors
+    /// When the store, the scorer or a supervisor fails; what is durable stays.
+    pub async fn wait(self) -> Result<Ended> {
+        self.over
+            .await
+            .internal(|| "the run broke off".to_owned())?
+    }
 }
 
 impl Ended {
@@ -99,158 +167,6 @@ impl Ended {
             None => Ok(()),
         }
     }
-}
-
-/// Runs all sessions of `plan` that are to be run, to the last durable verdict.
-///
-/// # Errors
-/// When the store, the scorer or a supervisor fails; what is durable stays.
-pub async fn run(plan: Plan, setup: Setup) -> Result<Ended> {
-    let Setup {
-        store,
-        database,
-        work,
-        sealed,
-        concurrency,
-        done,
-        shutdown,
-        clock,
-        tally,
-        hooks,
-    } = setup;
-    let schedule = plan.schedule(concurrency, &done);
-    let (planned, done) = (plan.grid.planned(), done.len());
-    tracing::info!(planned, done, concurrency, "run begins");
-    let counting = Counting::new(
-        plan.grid.clone(),
-        store.clone(),
-        tally.clone(),
-        sealed.is_some(),
-    );
-    let (aggregator, _) = Actor::spawn(None, Aggregator, counting)
-        .await
-        .internal(not_started)?;
-    let events = Arc::new(Events {
-        run: OnceLock::new(),
-        aggregator: aggregator.clone(),
-    });
-    let scorer = match sealed {
-        None => None,
-        Some(sealed) => {
-            let sink = events.clone();
-            let options = ScorerOptions {
-                panic_on: hooks.panic_scoring,
-            };
-            let scorer = Scorer::new(Arc::new(move |event| sink.pass_on(event)), options);
-            Some(
-                Actor::spawn(None, scorer, sealed)
-                    .await
-                    .internal(not_started)?
-                    .0,
-            )
-        }
-    };
-    let hub = Arc::new(Hub {
-        plan,
-        store: store.clone(),
-        database,
-        work: work.clone(),
-        scorer: scorer.clone(),
-        aggregator: aggregator.clone(),
-        tally,
-        clock,
-        panic_at: hooks.panic_at,
-    });
-    let (tell, told) = oneshot::channel();
-    let (run, over) = Actor::spawn(None, RunSupervisor, (hub, schedule, tell))
-        .await
-        .internal(not_started)?;
-    // Set before the first session begins, so before the first event.
-    let _ = events.run.set(run.clone());
-    let steering = tokio::spawn(steer(shutdown, run));
-    let last = told.await;
-    // A supervisor that panicked tells nothing; its handle never fails.
-    drop(over.await);
-    steering.abort();
-    let closing = close(scorer.as_ref(), &aggregator).await;
-    drop(tokio::fs::remove_dir_all(work).await);
-    // Waits for the last verdicts. A store that is lost is why whatever else broke.
-    let stored = store.commit(Vec::new()).await.map_err(Error::from);
-    let last = last.internal(|| "the run's supervisor broke".to_owned());
-    let ended = stored.and(last).and_then(|last| match last.fatal {
-        Some(error) => Err(error),
-        None => closing.map(|()| Ended {
-            wind_down: last.wind_down,
-            credits_out: last.credits_out,
-            scorer: scorer.clone(),
-        }),
-    });
-    if let (Err(_), Some(scorer)) = (&ended, scorer) {
-        scorer.stop(None);
-    }
-    if let Ok(ended) = &ended {
-        tracing::info!(wind_down = ?ended.wind_down, "run over");
-    }
-    ended
-}
-
-fn not_started() -> String {
-    "an actor of the run did not start".to_owned()
-}
-
-/// Waits until every verdict has been counted and handed to the store.
-async fn close(
-    scorer: Option<&ActorRef<score::Message>>,
-    aggregator: &ActorRef<aggregate::Message>,
-) -> Result<()> {
-    let flushed = match scorer {
-        Some(scorer) => {
-            ractor::call!(scorer, score::Message::Flush).internal(|| "the scorer broke".to_owned())
-        }
-        None => Ok(()),
-    };
-    let drained = aggregator
-        .drain_and_wait(None)
-        .await
-        .internal(|| "the aggregator broke".to_owned());
-    flushed.and(drained)
-}
-
-/// Where the scorer's events go.
-struct Events {
-    run: OnceLock<ActorRef<RunMessage>>,
-    aggregator: ActorRef<aggregate::Message>,
-}
-
-impl Events {
-    /// A receiver that is gone has ended the run already.
-    fn pass_on(&self, event: score::Event) {
-        match event {
-            score::Event::Acknowledged { ticket } => {
-                if let Some(run) = self.run.get() {
-                    drop(run.cast(RunMessage::Acknowledged(SessionId(ticket))));
-                }
-            }
-            score::Event::Verdict { ticket, verdict } => {
-                drop(
-                    self.aggregator
-                        .cast(aggregate::Message::Scored(SessionId(ticket), verdict)),
-                );
-            }
-        }
-    }
-}
-
-/// Begins the run, unless it is to end before that, and passes on how it is to end. A run that is
-/// gone has ended already.
-async fn steer(shutdown: Shutdown, run: ActorRef<RunMessage>) {
-    if !shutdown.is_pulled() {
-        drop(run.cast(RunMessage::Begin));
-    }
-    shutdown.pulled().await;
-    drop(run.cast(RunMessage::WindDown(WindDown::Asked)));
-    shutdown.interrupt.cancelled().await;
-    drop(run.cast(RunMessage::Interrupt));
 }
 
 #[cfg(test)]

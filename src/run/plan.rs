@@ -140,7 +140,11 @@ impl Plan {
 
     /// A schedule of all sessions but those in `done`, at most `concurrency` on each endpoint.
     #[must_use]
-    pub fn schedule(&self, concurrency: usize, done: &[SessionId]) -> Schedule {
+    pub fn schedule(
+        &self,
+        concurrency: usize,
+        done: impl IntoIterator<Item = SessionId>,
+    ) -> Schedule {
         let mut endpoints: Vec<&str> = Vec::new();
         let endpoint_of = self.variants.iter().map(|variant| {
             endpoints

@@ -16,7 +16,8 @@ pub struct Schedule {
     endpoints: Vec<Endpoint>,
     /// The index of each variant's endpoint.
     endpoint_of: Vec<usize>,
-    done: Vec<bool>,
+    /// Sessions that do not begin any more: done, or begun already.
+    taken: Vec<bool>,
     closed_cases: Vec<bool>,
     winding_down: bool,
 }
@@ -32,7 +33,12 @@ impl Schedule {
     /// A schedule of all sessions of `grid` but those in `done`. `endpoint_of` says which endpoint
     /// each variant uses, `caps` how many sessions each endpoint takes at once.
     #[must_use]
-    pub fn new(grid: Grid, endpoint_of: Vec<usize>, caps: &[usize], done: &[SessionId]) -> Self {
+    pub fn new(
+        grid: Grid,
+        endpoint_of: Vec<usize>,
+        caps: &[usize],
+        done: impl IntoIterator<Item = SessionId>,
+    ) -> Self {
         let span = grid.span();
         let endpoint = |cap: &usize| Endpoint {
             cap: *cap,
@@ -42,14 +48,15 @@ impl Schedule {
         let mut schedule = Self {
             endpoints: caps.iter().map(endpoint).collect(),
             endpoint_of,
-            done: vec![false; usize::try_from(grid.planned()).unwrap_or(usize::MAX)],
+            taken: vec![false; usize::try_from(grid.planned()).unwrap_or(usize::MAX)],
             closed_cases: vec![false; grid.cases.len()],
             winding_down: false,
             span,
             grid,
         };
         for id in done {
-            schedule.set_done(*id);
+            let at = schedule.index(id);
+            schedule.taken[at] = true;
         }
         schedule
     }
@@ -66,11 +73,8 @@ impl Schedule {
                 let id = SessionId(self.endpoints[at].next);
                 self.endpoints[at].next += 1;
                 let cell = self.grid.cell(id);
-                let wanted = self.endpoint_of[cell.variant] == at
-                    && !self.is_done(id)
-                    && !self.closed_cases[cell.case];
-                if wanted {
-                    self.endpoints[at].in_flight += 1;
+                let wanted = self.endpoint_of[cell.variant] == at && !self.closed_cases[cell.case];
+                if wanted && self.take(id) {
                     return Some(id);
                 }
             }
@@ -78,10 +82,19 @@ impl Schedule {
         None
     }
 
+    /// Takes a session out of its turn, whatever the caps; false if it is done or has begun.
+    pub fn take(&mut self, id: SessionId) -> bool {
+        let at = self.index(id);
+        if std::mem::replace(&mut self.taken[at], true) {
+            return false;
+        }
+        self.endpoint(id).in_flight += 1;
+        true
+    }
+
     /// A session is over: its credit is free.
     pub fn settle(&mut self, id: SessionId) {
-        self.set_done(id);
-        let endpoint = &mut self.endpoints[self.endpoint_of[self.grid.cell(id).variant]];
+        let endpoint = self.endpoint(id);
         endpoint.in_flight = endpoint.in_flight.saturating_sub(1);
     }
 
@@ -105,13 +118,8 @@ impl Schedule {
         usize::try_from(id.0 - self.span.start).unwrap_or(usize::MAX)
     }
 
-    fn is_done(&self, id: SessionId) -> bool {
-        self.done[self.index(id)]
-    }
-
-    fn set_done(&mut self, id: SessionId) {
-        let at = self.index(id);
-        self.done[at] = true;
+    fn endpoint(&mut self, id: SessionId) -> &mut Endpoint {
+        &mut self.endpoints[self.endpoint_of[self.grid.cell(id).variant]]
     }
 }
 
@@ -139,7 +147,7 @@ mod tests {
 
     #[test]
     fn plan_order_under_the_cap() {
-        let mut schedule = Schedule::new(grid(1, 3, 0..2), vec![0], &[2], &[]);
+        let mut schedule = Schedule::new(grid(1, 3, 0..2), vec![0], &[2], []);
         assert_eq!(admit_all(&mut schedule), [0, 1]);
         schedule.settle(SessionId(0));
         assert_eq!(admit_all(&mut schedule), [2]);
@@ -151,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_full_endpoint_holds_up_no_other() {
-        let mut schedule = Schedule::new(grid(2, 2, 5..7), vec![0, 1], &[1, 4], &[]);
+        let mut schedule = Schedule::new(grid(2, 2, 5..7), vec![0, 1], &[1, 4], []);
         assert_eq!(admit_all(&mut schedule), [20, 21, 23, 25, 27]);
         schedule.settle(SessionId(20));
         assert_eq!(admit_all(&mut schedule), [22]);
@@ -160,13 +168,26 @@ mod tests {
     #[test]
     fn done_closed_and_winding_down_are_not_begun() {
         let done = [SessionId(0), SessionId(3)];
-        let mut schedule = Schedule::new(grid(1, 3, 0..3), vec![0], &[9], &done);
+        let mut schedule = Schedule::new(grid(1, 3, 0..3), vec![0], &[9], done);
         schedule.close_case(1);
         assert_eq!(admit_all(&mut schedule), [2, 5, 6, 8]);
-        let mut schedule = Schedule::new(grid(1, 3, 0..3), vec![0], &[1], &[]);
+        let mut schedule = Schedule::new(grid(1, 3, 0..3), vec![0], &[1], []);
         assert!(schedule.admit().is_some());
         schedule.wind_down();
         schedule.settle(SessionId(0));
         assert_eq!((schedule.admit(), schedule.in_flight()), (None, 0));
+    }
+
+    #[test]
+    fn a_session_is_taken_out_of_its_turn_once() {
+        let mut schedule = Schedule::new(grid(1, 3, 0..1), vec![0], &[1], []);
+        assert_eq!(schedule.admit(), Some(SessionId(0)));
+        assert!(!schedule.take(SessionId(0)), "it has begun");
+        assert!(schedule.take(SessionId(1)), "the cap is for those in turn");
+        assert!(!schedule.take(SessionId(1)));
+        assert_eq!((schedule.admit(), schedule.in_flight()), (None, 2));
+        schedule.settle(SessionId(0));
+        schedule.settle(SessionId(1));
+        assert_eq!(schedule.admit(), Some(SessionId(2)));
     }
 }

@@ -1,6 +1,28 @@
-//! The kill switch, as two tokens that anyone may pull.
+//! The kill switch: two tokens that anyone may pull, a file and a deadline.
 
+use std::{path::PathBuf, time::Duration};
+
+use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
+
+use super::supervisor::RunMessage;
+use crate::domain::Clock;
+
+/// How often the file and the deadline are looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Why nothing new starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindDown {
+    /// Asked for by a signal or a program.
+    Asked,
+    /// Asked for by a `STOP` file.
+    StopFile,
+    /// Its time is up.
+    Deadline,
+    /// Too many sessions crash.
+    Breaker,
+}
 
 /// Ends a run early.
 #[derive(Debug, Clone, Default)]
@@ -9,19 +31,44 @@ pub struct Shutdown {
     pub wind_down: CancellationToken,
     /// Sessions in flight are dropped; what is durable stays.
     pub interrupt: CancellationToken,
+    /// The run winds down when there is a file of this name.
+    pub stop_file: Option<PathBuf>,
+    /// The run winds down at this time, in Unix seconds.
+    pub deadline: Option<f64>,
 }
 
 impl Shutdown {
-    /// Waits until either is pulled.
-    pub(super) async fn pulled(&self) {
-        tokio::select! {
-            () = self.wind_down.cancelled() => {}
-            () = self.interrupt.cancelled() => {}
+    /// Begins the run, unless it is to end before that, and passes on how it is to end. A run that
+    /// is gone has ended already.
+    pub(super) async fn steer(self, run: ActorRef<RunMessage>, clock: Clock) {
+        if self.reason(&clock).is_none() {
+            drop(run.cast(RunMessage::Begin));
         }
+        let why = loop {
+            if let Some(why) = self.reason(&clock) {
+                break why;
+            }
+            tokio::select! {
+                () = self.wind_down.cancelled() => {}
+                () = self.interrupt.cancelled() => {}
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        };
+        drop(run.cast(RunMessage::WindDown(why)));
+        self.interrupt.cancelled().await;
+        drop(run.cast(RunMessage::Interrupt));
     }
 
-    /// Whether either is pulled.
-    pub(super) fn is_pulled(&self) -> bool {
-        self.wind_down.is_cancelled() || self.interrupt.is_cancelled()
+    /// Why the run is to wind down by now.
+    fn reason(&self, clock: &Clock) -> Option<WindDown> {
+        if self.wind_down.is_cancelled() || self.interrupt.is_cancelled() {
+            Some(WindDown::Asked)
+        } else if self.stop_file.as_ref().is_some_and(|file| file.exists()) {
+            Some(WindDown::StopFile)
+        } else if self.deadline.is_some_and(|end| clock.now() >= end) {
+            Some(WindDown::Deadline)
+        } else {
+            None
+        }
     }
 }

@@ -10,6 +10,7 @@ use super::{
     case::{CaseMessage, CaseSupervisor},
     policy::{Breaker, CASE_CRASHES},
     schedule::Schedule,
+    shutdown::WindDown,
 };
 use crate::{
     domain::SessionId,
@@ -28,6 +29,8 @@ pub enum RunMessage {
     Ended(SessionId, Ending),
     /// The scorer has taken a session.
     Acknowledged(SessionId),
+    /// This session is to end for good.
+    Kill(SessionId),
     /// Nothing new is to start, for this reason.
     WindDown(WindDown),
     /// Sessions in flight are to be dropped.
@@ -47,15 +50,6 @@ pub enum Ending {
     },
     /// It was dropped; it stays `not_run`.
     Interrupted,
-}
-
-/// Why nothing new starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WindDown {
-    /// Asked for by a signal or a program.
-    Asked,
-    /// Too many sessions crash.
-    Breaker,
 }
 
 /// What is left when the run is over.
@@ -126,6 +120,11 @@ impl Actor for RunSupervisor {
                 drop(state.unacknowledged.remove(&id));
                 state.schedule.settle(id);
             }
+            RunMessage::Kill(id) => {
+                if let Err(error) = state.kill(&myself, id).await {
+                    state.fatal.get_or_insert(error);
+                }
+            }
             RunMessage::WindDown(why) => state.wind_down(why),
             RunMessage::Interrupt => state.interrupt(),
             RunMessage::Fatal(error) => drop(state.fatal.get_or_insert(error)),
@@ -187,7 +186,7 @@ impl State {
         while self.fatal.is_none()
             && let Some(id) = self.schedule.admit()
         {
-            self.start(myself, id).await?;
+            self.start(myself, id, CaseMessage::Start(id)).await?;
         }
         self.hub.tally().in_flight = self.schedule.in_flight();
         Ok(())
@@ -198,7 +197,24 @@ impl State {
         self.fatal.is_some() || self.schedule.in_flight() == 0
     }
 
-    async fn start(&mut self, myself: &ActorRef<RunMessage>, id: SessionId) -> Result<(), Error> {
+    async fn kill(&mut self, myself: &ActorRef<RunMessage>, id: SessionId) -> Result<(), Error> {
+        if self.schedule.take(id) {
+            return self.start(myself, id, CaseMessage::KillUnstarted(id)).await;
+        }
+        let case = self.hub.plan.grid.cell(id).case;
+        if let Some(live) = self.cases.get(&case) {
+            // A case that is gone by now has nothing in flight.
+            drop(live.actor.cast(CaseMessage::Kill(id)));
+        }
+        Ok(())
+    }
+
+    async fn start(
+        &mut self,
+        myself: &ActorRef<RunMessage>,
+        id: SessionId,
+        message: CaseMessage,
+    ) -> Result<(), Error> {
         let case = self.hub.plan.grid.cell(id).case;
         if !self.cases.contains_key(&case) {
             let args = (self.hub.clone(), myself.clone());
@@ -210,7 +226,7 @@ impl State {
         if let Some(live) = self.cases.get_mut(&case) {
             live.sessions += 1;
             live.actor
-                .cast(CaseMessage::Start(id))
+                .cast(message)
                 .internal(|| "a case supervisor is gone".to_owned())?;
         }
         Ok(())

@@ -12,9 +12,9 @@ use std::{
 use serde_json::{Map, Value, json, value::to_raw_value};
 use tokio::time::timeout;
 
-use super::*;
+use super::{rest::Wish, *};
 use crate::{
-    domain::{BoxFuture, Case, Grid, Ledger, Limits, Observation, Status, ToolSpec},
+    domain::{BoxFuture, Case, Ledger, Limits, Observation, SessionId, Status, ToolSpec},
     model::{Model, ModelError, Options, Reply, Request},
     score::load,
     store::{Options as StoreOptions, Reader, SessionRow, Store, Totals},
@@ -25,6 +25,8 @@ use crate::{
 mod crashing;
 mod ending;
 mod flow;
+mod killing;
+mod resuming;
 
 /// What any test may take at most, on a machine that is busy with other things.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -180,6 +182,17 @@ struct Farm {
     hooks: Hooks,
     shutdown: Shutdown,
     store: Arc<Mutex<Option<Store>>>,
+    /// What is left of an earlier run in the same folder.
+    rest: Option<Rest>,
+}
+
+/// A run that is at work.
+struct AtWork {
+    run: Run,
+    store: Arc<Mutex<Option<Store>>>,
+    tally: Arc<Mutex<Tally>>,
+    grid: Grid,
+    folder: tempfile::TempDir,
 }
 
 /// A run that is over.
@@ -218,7 +231,15 @@ impl Farm {
             hooks: Hooks::default(),
             shutdown: Shutdown::default(),
             store: Arc::default(),
+            rest: None,
         }
+    }
+
+    /// Goes on where an earlier run of the same plan was left.
+    fn after(mut self, over: Over, wish: Wish) -> Self {
+        self.rest = Some(Rest::of(over.reader.states().unwrap(), wish));
+        self.folder = over.folder;
+        self
     }
 
     /// Adds a tool to the sessions of these cases.
@@ -247,36 +268,60 @@ impl Farm {
     }
 
     async fn run(self) -> Over {
+        self.start().await.over().await
+    }
+
+    async fn start(self) -> AtWork {
         let sealed = (!self.unscored).then(|| self.sealed());
         let plan = Plan::new(self.cases, self.variants, 0..self.seeds, 0, &self.registry).unwrap();
         let grid = plan.grid.clone();
         let database = self.folder.path().join("farm.db");
-        let store = Store::create(&database, &grid, StoreOptions::default()).unwrap();
-        let tally = Arc::new(Mutex::new(Tally::of(&grid)));
+        let options = StoreOptions::default();
+        let store = match self.rest {
+            Some(_) => Store::open(&database, options).unwrap(),
+            None => Store::create(&database, &grid, options).unwrap(),
+        };
+        let before = Reader::open(&database).unwrap().totals().unwrap();
+        let tally = Arc::new(Mutex::new(Tally {
+            restarts: before.restarts,
+            ..Tally::of(&grid)
+        }));
         let setup = Setup {
             store: store.handle(),
-            database: database.clone(),
+            database,
             work: self.folder.path().join("work"),
             sealed,
             concurrency: self.concurrency,
-            done: Vec::new(),
+            rest: self.rest.unwrap_or_default(),
             shutdown: self.shutdown,
             clock: Clock::fixed(1.0),
             tally: tally.clone(),
             hooks: self.hooks,
         };
         *self.store.lock().unwrap() = Some(store);
-        let ended = soon(run(plan, setup)).await;
+        AtWork {
+            run: Run::start(plan, setup).await.unwrap(),
+            store: self.store,
+            tally,
+            grid,
+            folder: self.folder,
+        }
+    }
+}
+
+impl AtWork {
+    async fn over(self) -> Over {
+        let ended = soon(self.run.wait()).await;
         let store = self.store.lock().unwrap().take();
         if let Some(store) = store {
             soon(store.join()).await.unwrap();
         }
-        let tally = tally.lock().unwrap().clone();
+        let tally = self.tally.lock().unwrap().clone();
         Over {
             ended,
             tally,
-            grid,
-            reader: Reader::open(&database).unwrap(),
+            grid: self.grid,
+            reader: Reader::open(&self.folder.path().join("farm.db")).unwrap(),
             folder: self.folder,
         }
     }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     domain::{Call, Clock, Observation, Outcome, SessionId, SessionKey, SessionRecord, trace},
     model::{Conversation, Model, Reply, Request},
-    store::{Handle, StoreLost, Write},
+    store::{At, Handle, StoreLost, Write},
     tool::{SessionFiles, ToolContext},
 };
 
@@ -123,7 +123,11 @@ impl Actor for SessionActor {
         if let Some(start) = state.start.take() {
             state.begin(start).await?;
         }
-        match state.turn().await {
+        let turn = match state.announce().await {
+            Ok(()) => state.turn().await,
+            Err(lost) => Err(lost),
+        };
+        match turn {
             Ok(None) => myself.cast(NextTurn)?,
             Ok(Some(finished)) => {
                 state.exit = Some(Exit::Finished(Box::new(finished)));
@@ -194,9 +198,17 @@ impl State {
                 ts: self.clock.now(),
             });
         }
-        self.worked = Stopwatch::from(start.history.last().map_or(0.0, |turn| turn.work_s));
+        self.worked = Stopwatch::from(start.history.last().map_or(0.0, |turn| turn.acted_s));
         self.todo = replay(&mut self.machine, start.history).into();
         Ok(())
+    }
+
+    /// Lets it be seen that the session has begun. Nothing depends on it: it is not waited for.
+    async fn announce(&mut self) -> Result<(), StoreLost> {
+        match self.writes.is_empty() {
+            true => Ok(()),
+            false => self.store.post(std::mem::take(&mut self.writes)).await,
+        }
     }
 
     /// Performs effects up to the next request; the record of the session once it has ended.
@@ -243,6 +255,8 @@ impl State {
         if self.panic_at == Some(self.machine.turn()) {
             panic!("panicked on purpose in turn {}", self.machine.turn());
         }
+        let (attempt, turn) = (self.attempt, self.machine.turn());
+        tracing::debug!(key = %self.key, attempt, turn, "asks");
         let request = Request {
             case: &self.key.case,
             seed: self.key.seed,
@@ -274,15 +288,14 @@ impl State {
             usage: content.usage,
         };
         let of = (self.id, self.attempt);
-        self.turn = Some(Write::turn(
-            of,
-            self.machine.turn(),
-            &turn,
+        let cost_usd = self.model.cost(content.usage.as_ref());
+        let at = At {
             work_s,
-            self.clock.now(),
-        ));
+            ts: self.clock.now(),
+        };
+        self.turn = Some(Write::turn(of, self.machine.turn(), &turn, cost_usd, at));
         Event::Replied {
-            cost_usd: self.model.cost(content.usage.as_ref()),
+            cost_usd,
             work_s,
             reply: content,
         }
@@ -309,14 +322,18 @@ impl State {
     }
 
     fn keep_steps(&mut self, steps: &[trace::Step]) {
-        let (of, ts) = ((self.id, self.attempt), self.clock.now());
+        let of = (self.id, self.attempt);
+        let at = At {
+            work_s: self.worked.seconds(),
+            ts: self.clock.now(),
+        };
         for step in steps {
             let tool = step.decision.tool_call.as_ref().map(|call| &*call.tool);
             let failed = step.is_failed();
             tracing::debug!(key = %self.key, step = step.step, tool, failed, "step");
         }
         self.writes
-            .extend(steps.iter().map(|step| Write::step(of, step, ts)));
+            .extend(steps.iter().map(|step| Write::step(of, step, at)));
     }
 
     async fn end(&mut self, outcome: Outcome) -> Result<Finished, StoreLost> {

@@ -12,7 +12,9 @@ pub struct StoredTurn {
     /// What it cost, in US dollars.
     pub cost_usd: Option<f64>,
     /// Working seconds when the reply came.
-    pub work_s: f64,
+    pub replied_s: f64,
+    /// Working seconds when its last tool was done; the same where none ran.
+    pub acted_s: f64,
     /// Its steps; none when the turn was cut off before they were durable.
     pub steps: Vec<Step>,
 }
@@ -27,20 +29,21 @@ pub fn replay(machine: &mut Machine, turns: impl IntoIterator<Item = StoredTurn>
         let StoredTurn {
             reply,
             cost_usd,
-            work_s,
+            replied_s,
+            acted_s,
             steps,
         } = turn;
         next = machine.step(Event::Replied {
             reply,
             cost_usd,
-            work_s,
+            work_s: replied_s,
         });
         let has_acted = !steps.is_empty();
         if has_acted && next.iter().any(|e| matches!(e, Effect::Run(_))) {
             let observations = brought_back(steps);
             next = machine.step(Event::Observed {
                 observations,
-                work_s,
+                work_s: acted_s,
             });
         }
         next.retain(|e| match e {

@@ -6,8 +6,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{
     acting::{Acting, Repeats},
     budget::Budget,
@@ -234,12 +232,6 @@ impl Machine {
             self.score_sum += judgment.score;
             self.score_count += 1;
         }
-        let call = step.decision.tool_call.as_ref();
-        self.facts.push(StepFacts {
-            tool: call.map(|c| c.tool.clone()),
-            args: call.map_or(Value::Null, |c| c.args.clone()),
-            blocked: step.is_blocked(),
-            observation: step.observation.as_ref().map(|o| o.content.clone()),
-        });
+        self.facts.push(step.into());
     }
 }

@@ -15,11 +15,13 @@ WHERE excluded.attempt > attempt
   AND (status IS NULL OR status IN ('model_error', 'crashed') OR score_error IS NOT NULL)";
 
 const TURN: &str = "
-INSERT INTO turn (session, attempt, turn, work_s, ts, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+INSERT INTO turn (session, attempt, turn, cost_usd, work_s, ts, body)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 ON CONFLICT (session, attempt, turn) DO NOTHING";
 
 const STEP: &str = "
-INSERT INTO step (session, attempt, step, turn, call, ts, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+INSERT INTO step (session, attempt, step, turn, call, work_s, ts, body)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 ON CONFLICT (session, attempt, step) DO NOTHING";
 
 const END: &str = "
@@ -76,11 +78,12 @@ impl<'c> Statements<'c> {
                 attempt,
                 turn,
                 body,
+                cost_usd,
                 work_s,
                 ts,
             } => self
                 .turn
-                .execute((int(*session), attempt, turn, work_s, ts, &**body)),
+                .execute((int(*session), attempt, turn, cost_usd, work_s, ts, &**body)),
             Write::Step {
                 session,
                 attempt,
@@ -88,10 +91,18 @@ impl<'c> Statements<'c> {
                 turn,
                 call,
                 body,
+                work_s,
                 ts,
-            } => self
-                .step
-                .execute((int(*session), attempt, step, turn, call, ts, &**body)),
+            } => self.step.execute((
+                int(*session),
+                attempt,
+                step,
+                turn,
+                call,
+                work_s,
+                ts,
+                &**body,
+            )),
             Write::End {
                 session,
                 attempt,

@@ -16,11 +16,11 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> Error {
         ),
         Some(ErrorCode::DiskFull) => (
             "disk is full",
-            "free some space, then run again; what was committed is kept, `farm report RUN` shows it",
+            "free some space, then `farm resume RUN`; what was committed is kept",
         ),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => (
             "database is read-only",
-            "make the run folder and farm.db writable, then run again",
+            "make the run folder and farm.db writable, then `farm resume RUN`",
         ),
         Some(ErrorCode::CannotOpen) => (
             "database cannot be opened",
@@ -32,15 +32,15 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> Error {
         ),
         Some(ErrorCode::SystemIoFailure) => (
             "disk failed",
-            "check the disk and its log; what was committed is kept, `farm report RUN` shows it",
+            "check the disk and its log, then `farm resume RUN`; what was committed is kept",
         ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             "database is locked by another program",
-            "close what else has farm.db open for writing, then run again",
+            "close what else has farm.db open for writing, then `farm resume RUN`",
         ),
         _ => (
             "database failed",
-            "what was committed is kept, `farm report RUN` shows it",
+            "what was committed is kept, `farm resume RUN` goes on",
         ),
     };
     Error::internal(format!("store: {what}: {}: {error}", path.display()))

@@ -296,6 +296,18 @@ impl RunFolder {
         self.path.join("summary.md")
     }
 
+    /// `STOP`: a run winds down when it is there.
+    #[must_use]
+    pub fn stop(&self) -> PathBuf {
+        self.path.join("STOP")
+    }
+
+    /// `work/`: where sessions have their folders while they run.
+    #[must_use]
+    pub fn work(&self) -> PathBuf {
+        self.path.join("work")
+    }
+
     /// `timing.json`.
     #[must_use]
     pub fn timing(&self) -> PathBuf {

@@ -51,6 +51,11 @@ pub struct Manifest {
     pub variants: Vec<Variant>,
     /// What was read.
     pub inputs: Inputs,
+    /// All in the config that changes what sessions do. The digest is that of
+    /// `{"config": meaning, "inputs": inputs.sha256}` as canonical JSON; null in runs of an older
+    /// farm.
+    #[serde(default)]
+    pub meaning: Value,
     /// How the figures are read.
     pub suite: Suite,
     /// What infrastructure cost.
@@ -161,6 +166,9 @@ pub struct Price {
 pub struct Inputs {
     /// The case file's name, without folders.
     pub cases: String,
+    /// The case file as seen from the run folder, where a resume looks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Digests of what was read, SHA-256 in hex: `cases`, `sealed`, `files FOLDER`,
     /// `prompt VARIANT`.
     pub sha256: BTreeMap<String, String>,
@@ -340,8 +348,10 @@ pub(super) mod tests {
             }],
             inputs: Inputs {
                 cases: "cases.jsonl".to_owned(),
+                path: Some("../../../eval/cases.jsonl".to_owned()),
                 sha256: BTreeMap::from([("cases".to_owned(), "ef".repeat(32))]),
             },
+            meaning: Value::Null,
             suite: Suite {
                 cases: Reading::Fixed,
                 level: 0.95,

@@ -13,21 +13,21 @@ use serde::{Deserialize, Serialize};
 use super::{
     apply::int,
     fault::fault,
-    row::{SESSION, STATES, SessionRow, read_state, unreadable},
+    row::{SESSION, STATES, SessionRow, Standing, read_state, unreadable},
     schema,
 };
 use crate::{
-    domain::{Grid, Ledger, SessionId, SessionState, trace},
+    domain::{Grid, Ledger, SessionId, trace},
     error::{Error, Result},
 };
 
-/// Turns of an attempt: `turn, work_s, ts, body`.
+/// Turns of an attempt: `turn, work_s, ts, body, cost_usd`.
 pub(super) const TURNS: &str = "
-SELECT turn, work_s, ts, body FROM turn WHERE session = ?1 AND attempt = ?2 ORDER BY turn";
+SELECT turn, work_s, ts, body, cost_usd FROM turn WHERE session = ?1 AND attempt = ?2 ORDER BY turn";
 
-/// Steps of an attempt: `turn, call, ts, body`.
+/// Steps of an attempt: `turn, call, ts, body, work_s`.
 pub(super) const STEPS: &str = "
-SELECT turn, call, ts, body FROM step WHERE session = ?1 AND attempt = ?2 ORDER BY step";
+SELECT turn, call, ts, body, work_s FROM step WHERE session = ?1 AND attempt = ?2 ORDER BY step";
 
 /// The same rules as [`SessionRow::state`], over all sessions of the grid at once.
 const LEDGER: &str = "
@@ -54,6 +54,8 @@ pub struct TurnRow {
     pub ts: f64,
     /// The reply and what belongs to it.
     pub body: trace::Turn,
+    /// US dollars that it cost; none if that is not known.
+    pub cost_usd: Option<f64>,
 }
 
 /// A durable step.
@@ -63,6 +65,19 @@ pub struct StepRow {
     pub ts: f64,
     /// The step.
     pub body: trace::Step,
+    /// Seconds that the session had worked by then, waits left out; none in files of an older farm.
+    pub work_s: Option<f64>,
+}
+
+/// What the sessions that ended took.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Worked {
+    /// How many they are.
+    pub sessions: u64,
+    /// Seconds that they worked, waits left out.
+    pub work_s: f64,
+    /// US dollars, as far as they are known.
+    pub cost_usd: f64,
 }
 
 /// What infrastructure cost the run.
@@ -80,7 +95,7 @@ impl Reader {
     /// Opens a run's `farm.db`.
     ///
     /// # Errors
-    /// When it is missing, not farm's, or of another schema.
+    /// When it is missing, not farm's, or of a newer farm.
     pub fn open(path: &Path) -> Result<Self> {
         if !path.is_file() {
             return Err(
@@ -89,7 +104,7 @@ impl Reader {
             );
         }
         let conn = connect(path)?;
-        schema::check(&conn, path)?;
+        schema::read_as_today(&conn, path)?;
         Ok(Self {
             conn,
             path: path.to_owned(),
@@ -133,11 +148,11 @@ impl Reader {
             .map(|id| Ok((id, self.session(id)?)))
     }
 
-    /// The state of every session that began, by number.
+    /// Where every session that has begun stands, by number.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn states(&self) -> Result<Vec<(SessionId, SessionState)>> {
+    pub fn states(&self) -> Result<Vec<Standing>> {
         self.cached(STATES)?
             .query_map([], read_state)
             .and_then(Iterator::collect)
@@ -184,6 +199,7 @@ impl Reader {
                 work_s: r.get(1)?,
                 ts: r.get(2)?,
                 body: json(r, 3)?,
+                cost_usd: r.get(4)?,
             })
         })
     }
@@ -197,18 +213,26 @@ impl Reader {
             Ok(StepRow {
                 ts: r.get(2)?,
                 body: json(r, 3)?,
+                work_s: r.get(4)?,
             })
         })
     }
 
-    /// How many sessions ended, and the seconds that they worked, all together.
+    /// What the sessions that ended took, all together.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn worked(&self) -> Result<(u64, f64)> {
-        const WORKED: &str = "SELECT count(ended), total(work_s) FROM session";
+    pub fn worked(&self) -> Result<Worked> {
+        const WORKED: &str = "SELECT count(ended), total(work_s), total(cost_usd) FROM session";
+        let read = |r: &Row<'_>| {
+            Ok(Worked {
+                sessions: r.get::<_, i64>(0)?.cast_unsigned(),
+                work_s: r.get(1)?,
+                cost_usd: r.get(2)?,
+            })
+        };
         self.cached(WORKED)?
-            .query_row([], |r| Ok((r.get::<_, i64>(0)?.cast_unsigned(), r.get(1)?)))
+            .query_row([], read)
             .map_err(|e| self.fault(e))
     }
 

@@ -24,6 +24,17 @@ pub struct SessionRow {
     pub score: Option<Score>,
 }
 
+/// Where a session that has begun stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Which.
+    pub session: SessionId,
+    /// The attempt that counts, from 0.
+    pub attempt: u32,
+    /// `not_run` while it is open.
+    pub state: SessionState,
+}
+
 /// A verdict as it was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Score {
@@ -41,9 +52,18 @@ FROM session WHERE id = ?1";
 
 /// The states alone, with the columns in the order of [`read_state`].
 pub(super) const STATES: &str = "
-SELECT id, status, passed, score_error IS NOT NULL FROM session ORDER BY id";
+SELECT id, status, passed, score_error IS NOT NULL, attempt FROM session ORDER BY id";
 
 impl SessionRow {
+    /// Why it is errored: of its scoring, or of its own end.
+    #[must_use]
+    pub fn error(&self) -> Option<&str> {
+        match &self.score {
+            Some(Score::Failed(why)) => Some(why),
+            _ => self.outcome.as_ref()?.error.as_deref(),
+        }
+    }
+
     /// Where the session stands.
     #[must_use]
     pub fn state(&self) -> SessionState {
@@ -112,18 +132,19 @@ fn state(status: Status, verdict: Verdict) -> SessionState {
     }
 }
 
-pub(super) fn read_state(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionState)> {
-    let id = SessionId(row.get::<_, i64>(0)?.cast_unsigned());
+pub(super) fn read_state(row: &Row<'_>) -> rusqlite::Result<Standing> {
+    let session = SessionId(row.get::<_, i64>(0)?.cast_unsigned());
     let verdict = match (row.get::<_, Option<bool>>(2)?, row.get::<_, bool>(3)?) {
         (_, true) => Verdict::Broken,
         (Some(passed), false) => Verdict::Passed(passed),
         (None, false) => Verdict::None,
     };
     let status: Option<Status> = word(row, 1)?;
-    Ok((
-        id,
-        status.map_or(SessionState::NotRun, |s| state(s, verdict)),
-    ))
+    Ok(Standing {
+        session,
+        attempt: row.get(4)?,
+        state: status.map_or(SessionState::NotRun, |s| state(s, verdict)),
+    })
 }
 
 /// A name out of a closed set, such as a status.

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::fault::fault;
 use crate::{
@@ -18,7 +18,11 @@ use crate::{
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"farm");
 
 /// Step n brings a file of version n to version n + 1. Never edited, only added to.
-const MIGRATIONS: [&str; 1] = [V1];
+const MIGRATIONS: [&str; 2] = [V1, V2];
+
+/// What gives a file of an older version, item n for version n, the columns of today in the eyes of
+/// a reader, who may not change it: views that stand before its tables.
+const READ_AS_TODAY: [&str; MIGRATIONS.len()] = ["", V1_AS_TODAY];
 
 /// `session.status`, `lim` and the columns after them are null until the session ends, `passed`,
 /// `checks` and `score_error` until it is scored. Wide columns stand last, so that a scan of the
@@ -82,12 +86,21 @@ CREATE VIEW session_key AS
   JOIN task ON task.id = session.id % (v * t) / v;
 ";
 
+/// What a turn cost is known when its reply comes; what it worked when its steps are over.
+const V2: &str = "
+ALTER TABLE turn ADD COLUMN cost_usd REAL;
+ALTER TABLE step ADD COLUMN work_s REAL;
+";
+
+const V1_AS_TODAY: &str = "
+PRAGMA temp_store = MEMORY;
+CREATE TEMP VIEW turn AS SELECT *, NULL AS cost_usd FROM main.turn;
+CREATE TEMP VIEW step AS SELECT *, NULL AS work_s FROM main.step;
+";
+
 /// Makes the tables in an empty database and names the grid's variants and cases.
 pub(super) fn create(conn: &mut Connection, path: &Path, grid: &Grid) -> Result<()> {
-    let tables: i64 = conn
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))
-        .map_err(|e| fault(path, e))?;
-    if tables > 0 {
+    if tables(conn).map_err(|e| fault(path, e))? > 0 {
         return Err(Error::internal(format!(
             "store: {} already holds a database",
             path.display()
@@ -110,6 +123,25 @@ fn build(conn: &mut Connection, grid: &Grid) -> rusqlite::Result<()> {
     tx.commit()
 }
 
+/// Whether there is no database yet, or one without tables: a run that had not begun when farm died.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn is_blank(path: &Path) -> Result<bool> {
+    if !path.exists() {
+        return Ok(true);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(path, flags)
+        .and_then(|conn| tables(&conn))
+        .map(|tables| tables == 0)
+        .map_err(|e| fault(path, e))
+}
+
+fn tables(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))
+}
+
 /// Brings the database of an older farm up to date.
 pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<()> {
     let version = version(conn, path)?;
@@ -124,15 +156,12 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a database can be read as it is.
-pub(super) fn check(conn: &Connection, path: &Path) -> Result<()> {
-    if version(conn, path)? < MIGRATIONS.len() {
-        return Err(
-            Error::input(format!("{} was written by an older farm", path.display()))
-                .hint("read it with the farm that wrote it"),
-        );
+/// Makes a database readable as one of today's, whatever its version; the file stays as it is.
+pub(super) fn read_as_today(conn: &Connection, path: &Path) -> Result<()> {
+    match READ_AS_TODAY.get(version(conn, path)?) {
+        Some(views) => conn.execute_batch(views).map_err(|e| fault(path, e)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn upgrade(conn: &Connection, version: usize, steps: &[&str]) -> rusqlite::Result<()> {
@@ -164,7 +193,7 @@ fn version(conn: &Connection, path: &Path) -> Result<usize> {
         ))
         .hint("name a run folder, its id or `latest`")),
         Ok(version) if (1..=known).contains(&version) => Ok(version),
-        _ => Err(Error::input(format!(
+        _ => Err(Error::internal(format!(
             "{} was written by a newer farm: its schema is {version}, this farm knows up to {known}",
             path.display()
         ))
@@ -218,7 +247,7 @@ mod tests {
     fn only_known_versions_open() {
         let path = Path::new("farm.db");
         let mut conn = made();
-        check(&conn, path).unwrap();
+        read_as_today(&conn, path).unwrap();
         migrate(&mut conn, path).unwrap();
         let again = create(&mut conn, path, &grid()).unwrap_err();
         assert!(again.message.contains("already holds"), "{again}");
@@ -227,15 +256,15 @@ mod tests {
         let newer = migrate(&mut conn, path).unwrap_err();
         assert_eq!(
             newer.message,
-            "farm.db was written by a newer farm: its schema is 99, this farm knows up to 1"
+            "farm.db was written by a newer farm: its schema is 99, this farm knows up to 2"
         );
-        assert!(check(&conn, path).is_err());
+        assert!(read_as_today(&conn, path).is_err());
 
         conn.pragma_update(None, "application_id", 7).unwrap();
-        let other = check(&conn, path).unwrap_err();
+        let other = read_as_today(&conn, path).unwrap_err();
         assert!(other.message.contains("not a database of farm"), "{other}");
 
-        let empty = check(&Connection::open_in_memory().unwrap(), path).unwrap_err();
+        let empty = read_as_today(&Connection::open_in_memory().unwrap(), path).unwrap_err();
         assert!(empty.message.contains("had not begun"), "{empty}");
     }
 

@@ -29,6 +29,8 @@ pub enum Write {
         turn: u32,
         /// [`trace::Turn`] as a JSON object.
         body: Box<str>,
+        /// US dollars that the reply cost, unknown if its price is.
+        cost_usd: Option<f64>,
         /// Seconds that the session worked until here, waits left out.
         work_s: f64,
         /// Unix seconds.
@@ -48,6 +50,8 @@ pub enum Write {
         call: u32,
         /// [`trace::Step`] as a JSON object.
         body: Box<str>,
+        /// Seconds that the session worked until here, waits left out.
+        work_s: f64,
         /// Unix seconds.
         ts: f64,
     },
@@ -97,29 +101,39 @@ pub enum Write {
     },
 }
 
+/// When something happened in a session.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct At {
+    /// Seconds that it had worked by then, waits left out.
+    pub work_s: f64,
+    /// Unix seconds.
+    pub ts: f64,
+}
+
 impl Write {
-    /// A reply of the model; `work_s` are the seconds that the session worked until here.
+    /// A reply of the model, and the US dollars that it cost.
     #[must_use]
     pub fn turn(
         (session, attempt): (SessionId, u32),
         turn: u32,
         body: &trace::Turn,
-        work_s: f64,
-        ts: f64,
+        cost_usd: Option<f64>,
+        at: At,
     ) -> Self {
         Self::Turn {
             session,
             attempt,
             turn,
             body: json(body),
-            work_s,
-            ts,
+            cost_usd,
+            work_s: at.work_s,
+            ts: at.ts,
         }
     }
 
     /// A finished step.
     #[must_use]
-    pub fn step((session, attempt): (SessionId, u32), step: &trace::Step, ts: f64) -> Self {
+    pub fn step((session, attempt): (SessionId, u32), step: &trace::Step, at: At) -> Self {
         Self::Step {
             session,
             attempt,
@@ -127,7 +141,8 @@ impl Write {
             turn: step.turn,
             call: step.call,
             body: json(step),
-            ts,
+            work_s: at.work_s,
+            ts: at.ts,
         }
     }
 

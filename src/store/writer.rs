@@ -189,7 +189,7 @@ impl Store {
             .internal(|| "store: the writer could not be waited for".to_owned())?;
         joined.unwrap_or_else(|_| {
             Err(Error::internal("store: the writer panicked")
-                .hint("what was committed is kept, `farm report RUN` shows it"))
+                .hint("what was committed is kept, `farm resume RUN` goes on"))
         })
     }
 

@@ -127,7 +127,8 @@ impl Turn {
         StoredTurn {
             reply: self.reply.clone(),
             cost_usd: cost(&self.reply),
-            work_s: self.work_s,
+            replied_s: self.work_s,
+            acted_s: self.work_s,
             steps: self.steps.iter().map(kept).collect(),
         }
     }

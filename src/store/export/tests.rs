@@ -5,7 +5,7 @@ use serde_json::{Value, json, value::RawValue};
 use super::*;
 use crate::{
     domain::{DecidedCall, Decision, Judgment, Observation, Phase, Usage, Verdict},
-    store::{Options, Store, Write, writer::tests as fixtures},
+    store::{At, Options, Store, Write, writer::tests as fixtures},
 };
 
 const ID: SessionId = SessionId(0);
@@ -19,6 +19,10 @@ fn judgment(verifier: &'static str, phase: Phase, score: f64, reason: &str) -> J
         reason: reason.to_owned(),
         code: None,
     }
+}
+
+fn at(ts: f64) -> At {
+    At { work_s: 0.0, ts }
 }
 
 fn turn(reply: &str, finish: &str) -> trace::Turn {
@@ -99,17 +103,23 @@ async fn run(ended: bool) -> (tempfile::TempDir, Grid) {
             attempt: 0,
             ts: 1.0,
         },
-        Write::turn((ID, 0), 0, &turn("{}", "lost"), 0.0, 1.0),
-        Write::step((ID, 0), &answer(0, 0), 1.0),
+        Write::turn((ID, 0), 0, &turn("{}", "lost"), None, at(1.0)),
+        Write::step((ID, 0), &answer(0, 0), at(1.0)),
         Write::Begin {
             session: ID,
             attempt: 1,
             ts: 1_789_700_000.0,
         },
-        Write::turn(of, 0, &turn(reply, "tool_calls"), 0.0, 1_789_700_000.25),
-        Write::step(of, &call(0, 0, 0), 1_789_700_000.5),
-        Write::step(of, &call(1, 0, 1), 1_789_700_000.5),
-        Write::turn(of, 1, &turn("{\"b\":2}", "stop"), 0.0, 1_789_700_001.0),
+        Write::turn(
+            of,
+            0,
+            &turn(reply, "tool_calls"),
+            None,
+            at(1_789_700_000.25),
+        ),
+        Write::step(of, &call(0, 0, 0), at(1_789_700_000.5)),
+        Write::step(of, &call(1, 0, 1), at(1_789_700_000.5)),
+        Write::turn(of, 1, &turn("{\"b\":2}", "stop"), None, at(1_789_700_001.0)),
     ];
     if ended {
         let outcome = Outcome {
@@ -122,7 +132,7 @@ async fn run(ended: bool) -> (tempfile::TempDir, Grid) {
             passed: true,
         }];
         writes.extend([
-            Write::step(of, &answer(2, 1), 1_789_700_001.125),
+            Write::step(of, &answer(2, 1), at(1_789_700_001.125)),
             Write::End {
                 session: ID,
                 attempt: 1,

@@ -45,6 +45,7 @@ fn turn(session: u64, attempt: u32, turn: u32, body: &str) -> Write {
         attempt,
         turn,
         body: body.into(),
+        cost_usd: Some(0.0),
         work_s: 0.0,
         ts: 2.0,
     }
@@ -391,7 +392,7 @@ fn opening_needs_a_database_of_this_farm() {
     drop(Store::create(&path, &grid(1, 1), power).unwrap());
     Connection::open(&path)
         .unwrap()
-        .pragma_update(None, "user_version", 2)
+        .pragma_update(None, "user_version", 99)
         .unwrap();
     let newer = Store::open(&path, power).unwrap_err();
     assert!(newer.message.contains("newer farm"), "{newer}");

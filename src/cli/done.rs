@@ -1,0 +1,88 @@
+//! What is shown of a run that is over, and the exit code that it gives.
+
+use std::path::PathBuf;
+
+use super::{
+    args::ShowArgs,
+    exit::{Exit, print, say},
+    report::terminal,
+};
+use crate::{
+    domain::{Ledger, Summary},
+    error::Result,
+    report,
+    run::WindDown,
+};
+
+/// A run that is over.
+pub(super) struct Done {
+    pub run: String,
+    /// How the user names it.
+    pub spec: String,
+    pub folder: PathBuf,
+    pub summary: Summary,
+    pub wind_down: Option<WindDown>,
+    /// Whether it had no scorer.
+    pub unscored: bool,
+}
+
+impl ShowArgs {
+    /// Whether anything is shown.
+    pub fn is_any(&self) -> bool {
+        !self.quiet
+    }
+}
+
+impl Done {
+    /// Prints tables or the summary, and last what is to be done next.
+    pub fn show(&self, args: &ShowArgs) -> Result<()> {
+        if args.quiet {
+            return Ok(());
+        }
+        if args.json {
+            print(&report::json(&self.summary)?)?;
+        } else {
+            print(&terminal(&self.summary, &self.spec, false))?;
+        }
+        say(&self.last_words());
+        Ok(())
+    }
+
+    /// 3 when something is left to do.
+    pub fn exit(&self) -> Exit {
+        if self.left() > 0 {
+            Exit::Incomplete
+        } else {
+            Exit::Done
+        }
+    }
+
+    fn left(&self) -> u64 {
+        let Ledger {
+            errored,
+            not_run,
+            unscored,
+            ..
+        } = self.summary.ledger;
+        errored + not_run + if self.unscored { 0 } else { unscored }
+    }
+
+    fn last_words(&self) -> String {
+        let why = match self.wind_down {
+            None => "",
+            Some(WindDown::Asked) => "the run was ended early; ",
+            Some(WindDown::StopFile) => "the run was ended early by its STOP file; ",
+            Some(WindDown::Deadline) => "the run was ended early, since its time was up; ",
+            Some(WindDown::Breaker) => "the run was ended early, since too many sessions crashed; ",
+        };
+        let next = match self.left() {
+            0 => String::new(),
+            _ => format!("\n`farm resume {}` goes on with it", self.spec),
+        };
+        format!(
+            "{why}run {} is in {}{next}",
+            self.run,
+            self.folder.display()
+        )
+    }
+}

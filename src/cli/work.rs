@@ -1,0 +1,260 @@
+//! What a run and its resumes share: from a plan and a store to the whole run folder.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use jiff::{Timestamp, tz::TimeZone};
+use tokio::{runtime::Runtime, task::JoinHandle, time::timeout};
+
+use super::{
+    done::Done,
+    hooks::Faults,
+    opened::{Opened, RUNS},
+    screen,
+    setup::Ready,
+    signals,
+    summary::{self, Measure},
+};
+use crate::{
+    aggregate::{Metric, PassRateSoFar},
+    config::Until,
+    domain::{Clock, Grid, SessionRecord, Summary, Tally},
+    error::{Context, Error, Result},
+    report::{self, Progress},
+    run::{Ended, Rest, Run, Setup, Shutdown, WindDown},
+    store::{
+        self, Manifest, Reader, RunFolder, Store, Timing, Totals, Worked,
+        manifest::{RunStatus, Span, TIMING_SCHEMA, rfc3339},
+    },
+};
+
+/// How often progress looks at the counts.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Work on a run, in a folder that is locked and holds all but results.
+pub(super) struct Work {
+    /// What is run.
+    pub ready: Ready,
+    /// The run's folder.
+    pub folder: RunFolder,
+    /// As it stands there; its status is that of a run at work.
+    pub manifest: Manifest,
+    /// What is left to do.
+    pub rest: Rest,
+    /// The machine's name.
+    pub host: String,
+    /// When this process began.
+    pub began: Timestamp,
+    /// Faults for tests.
+    pub faults: Faults,
+    /// Whether progress is shown.
+    pub progress: bool,
+}
+
+/// Makes or opens a store.
+type OpenStore = fn(&Path, &Grid, store::Options) -> Result<Store>;
+
+/// When the run is to wind down, in Unix seconds.
+///
+/// # Errors
+/// When that is over.
+pub(super) fn deadline(until: Until, now: Timestamp) -> Result<Option<f64>> {
+    match until.moment(now, &TimeZone::system()) {
+        Some(moment) if moment <= now => {
+            let message = format!("the run is to wind down at {moment}, which has passed");
+            Err(Error::input(message).hint("name a later time with --until, or `--until none`"))
+        }
+        moment => Ok(moment.map(|m| m.as_duration().as_secs_f64())),
+    }
+}
+
+impl Work {
+    /// Runs what is to be run, and leaves the whole run folder.
+    pub fn perform(self, open: OpenStore) -> Result<Done> {
+        let clock = Instant::now();
+        let (folder, mut manifest) = (self.folder.clone(), self.manifest.clone());
+        let unscored = self.ready.sealed.is_none();
+        let mut span = Span {
+            host: self.host.clone(),
+            began: rfc3339(self.began),
+            wall_s: 0.0,
+            sessions: 0,
+            work_s: 0.0,
+        };
+        let before = so_far(&folder);
+        let ended = self.run(open, &before);
+        manifest.status = match &ended {
+            // A signal that came when all had run has interrupted nothing.
+            Ok((summary, Some(_))) if summary.ledger.not_run > 0 => RunStatus::Interrupted,
+            Ok(_) => RunStatus::Finished,
+            Err(_) => RunStatus::Failed,
+        };
+        span.wall_s = clock.elapsed().as_secs_f64();
+        let run = manifest.run.clone();
+        let closed = close(&folder, manifest, span, &before.1);
+        // What went wrong in the run says more than what went wrong after it.
+        let (summary, wind_down) = ended?;
+        closed?;
+        Ok(Done {
+            run,
+            spec: folder.spec(Path::new(RUNS)),
+            folder: folder.path().to_owned(),
+            summary,
+            wind_down,
+            unscored,
+        })
+    }
+
+    /// The run itself, from the first session to `summary.json`.
+    fn run(
+        self,
+        open: OpenStore,
+        (totals, worked): &(Totals, Worked),
+    ) -> Result<(Summary, Option<WindDown>)> {
+        let Self { ready, folder, .. } = self;
+        let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
+        let deadline = deadline(ready.config.run.until, self.began)?;
+        let options = store::Options {
+            abort_at: self.faults.abort_at,
+            ..store::Options::default()
+        };
+        let store = open(&folder.database(), &ready.plan.grid, options)?;
+        let tally = Arc::new(Mutex::new(Tally {
+            restarts: totals.restarts,
+            cost_usd: worked.cost_usd,
+            ..Tally::of(&ready.plan.grid)
+        }));
+        let shutdown = Shutdown {
+            stop_file: Some(folder.stop()),
+            deadline,
+            ..Shutdown::default()
+        };
+        let has_metrics = ready
+            .sealed
+            .as_ref()
+            .is_some_and(|s| !s.metric_names().is_empty());
+        let setup = Setup {
+            store: store.handle(),
+            database: folder.database(),
+            work: folder.work(),
+            sealed: ready.sealed,
+            concurrency: ready.config.run.concurrency as usize,
+            rest: self.rest,
+            shutdown: shutdown.clone(),
+            clock: Clock::system(),
+            tally: tally.clone(),
+            hooks: self.faults.hooks,
+        };
+        let so_far = PassRateSoFar::new(
+            &summary::clusters(ready.plan.cases.iter().map(|planned| &planned.case)),
+            ready.plan.variants.len(),
+            summary::level(ready.config.suite.level)?,
+        );
+        let progress = Progress::new(screen::progress(self.progress));
+        let ended = runtime.block_on(async {
+            // Until the runtime goes: a third press must also end a long export, and nothing else
+            // hears a signal once it has been listened for.
+            tokio::spawn(signals::listen(shutdown));
+            let run = Run::start(ready.plan, setup).await?;
+            watch(tokio::spawn(run.wait()), progress, &tally, &so_far).await
+        });
+        let joined = runtime.block_on(store.join());
+        // When the store is lost, that is why the run broke off, and its error says what to do.
+        let stats = joined?;
+        tracing::info!(
+            commits = stats.commits,
+            rows = stats.rows,
+            fenced = stats.fenced,
+            "store closed"
+        );
+        let ended = ended?;
+        let ask = |records: Vec<SessionRecord>| -> Result<Vec<Metric>> {
+            let measured = runtime.block_on(ended.measure(records))?;
+            Ok(measured.into_iter().map(|m| (m.metric, m.values)).collect())
+        };
+        let measure: Option<Measure<'_>> = if has_metrics { Some(&ask) } else { None };
+        let summary = derive(&folder, measure)?;
+        let wind_down = ended.wind_down;
+        runtime.block_on(ended.close())?;
+        store::atomic::write(&folder.summary(), report::json(&summary)?.as_bytes())?;
+        store::atomic::write(
+            &folder.summary_md(),
+            report::markdown::render(&summary).as_bytes(),
+        )?;
+        Ok((summary, wind_down))
+    }
+}
+
+/// Makes what can be made again from the database: traces, beside them scores and the summary.
+fn derive(folder: &RunFolder, measure: Option<Measure<'_>>) -> Result<Summary> {
+    thread::scope(|scope| {
+        let traces =
+            scope.spawn(|| Opened::at(folder.clone())?.with_export(|e| e.traces(&folder.traces())));
+        let opened = Opened::at(folder.clone())?;
+        opened.with_export(|export| export.scores(&folder.scores()))?;
+        let summary = opened.compute(measure)?;
+        traces
+            .join()
+            .map_err(|_| Error::internal("the export of traces broke off"))??;
+        Ok(summary)
+    })
+}
+
+/// Shows progress until the run is over.
+async fn watch(
+    mut run: JoinHandle<Result<Ended>>,
+    mut progress: Progress,
+    tally: &Mutex<Tally>,
+    so_far: &PassRateSoFar,
+) -> Result<Ended> {
+    loop {
+        let over = timeout(TICK, &mut run).await;
+        let now = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match over {
+            Err(_) => progress.update(&now, |tally| summary::pass_rate(so_far, tally)),
+            Ok(ended) => {
+                progress.finish(&now, |tally| summary::pass_rate(so_far, tally));
+                return ended.internal(|| "the run broke off".to_owned())?;
+            }
+        }
+    }
+}
+
+/// What is on record before this process adds to it; nothing of a run without a database.
+fn so_far(folder: &RunFolder) -> (Totals, Worked) {
+    counted(folder).unwrap_or_default()
+}
+
+fn counted(folder: &RunFolder) -> Result<(Totals, Worked)> {
+    let reader = Reader::open(&folder.database())?;
+    Ok((reader.totals()?, reader.worked()?))
+}
+
+/// Writes what is known only when all is over. How the run ended is written even if its database
+/// cannot be read: it would seem to be at work for ever.
+fn close(folder: &RunFolder, mut manifest: Manifest, span: Span, before: &Worked) -> Result<()> {
+    let counted = counted(folder);
+    if let Ok((totals, _)) = &counted {
+        manifest.totals = *totals;
+    }
+    manifest.write(&folder.manifest())?;
+    let (_, worked) = counted?;
+    // A process that died has left no span.
+    let earlier = Timing::read(&folder.timing()).map(|timing| timing.spans);
+    let mut spans = earlier.unwrap_or_default();
+    spans.push(Span {
+        sessions: worked.sessions.saturating_sub(before.sessions),
+        work_s: (worked.work_s - before.work_s).max(0.0),
+        ..span
+    });
+    Timing {
+        schema: TIMING_SCHEMA.to_owned(),
+        run: manifest.run,
+        spans,
+    }
+    .write(&folder.timing())
+}

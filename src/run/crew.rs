@@ -1,0 +1,164 @@
+//! The actors of a run: how they start and how they are let go.
+
+use std::sync::{Arc, PoisonError};
+
+use ractor::{Actor, ActorRef};
+use tokio::{sync::oneshot, task::JoinHandle};
+
+use super::{
+    Ended, Hub, Plan, Setup,
+    events::Events,
+    past::Past,
+    supervisor::{Last, RunMessage, RunSupervisor},
+};
+use crate::{
+    aggregate::{self, Aggregator, Counting},
+    error::{Context, Error, Result},
+    score::{self, Scorer, ScorerOptions},
+};
+
+/// The actors of a run, and what is waited for when it ends.
+pub(super) struct Crew {
+    hub: Arc<Hub>,
+    /// The root.
+    pub supervisor: ActorRef<RunMessage>,
+    told: oneshot::Receiver<Last>,
+    over: JoinHandle<()>,
+    steering: JoinHandle<()>,
+}
+
+impl Crew {
+    pub(super) async fn start(plan: Plan, setup: Setup) -> Result<Self> {
+        let Setup {
+            store,
+            database,
+            work,
+            sealed,
+            concurrency,
+            rest,
+            shutdown,
+            clock,
+            tally,
+            hooks,
+        } = setup;
+        let (planned, done) = (plan.grid.planned(), rest.done.len());
+        let begun = rest.begun.len();
+        tracing::info!(planned, done, begun, concurrency, "run begins");
+        let schedule = plan.schedule(concurrency, rest.done.iter().map(|(id, _)| *id));
+        {
+            let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+            for (id, state) in rest.done {
+                tally.settle(plan.grid.cell(id), state);
+            }
+        }
+        let counting = Counting::new(
+            plan.grid.clone(),
+            store.clone(),
+            tally.clone(),
+            sealed.is_some(),
+        );
+        let (aggregator, _) = Actor::spawn(None, Aggregator, counting)
+            .await
+            .internal(not_started)?;
+        let events = Arc::new(Events::to(aggregator.clone()));
+        let scorer = match sealed {
+            None => None,
+            Some(sealed) => {
+                let sink = events.clone();
+                let options = ScorerOptions {
+                    panic_on: hooks.panic_scoring,
+                };
+                let scorer = Scorer::new(Arc::new(move |event| sink.pass_on(event)), options);
+                let (scorer, _) = Actor::spawn(None, scorer, sealed)
+                    .await
+                    .internal(not_started)?;
+                Some(scorer)
+            }
+        };
+        let hub = Arc::new(Hub {
+            plan,
+            store,
+            past: Past::of(database),
+            begun: rest.begun,
+            work,
+            scorer,
+            aggregator,
+            tally,
+            clock: clock.clone(),
+            panic_at: hooks.panic_at,
+        });
+        let (tell, told) = oneshot::channel();
+        let (supervisor, over) = Actor::spawn(None, RunSupervisor, (hub.clone(), schedule, tell))
+            .await
+            .internal(not_started)?;
+        // Before the first session begins, so before the first event.
+        events.hear(supervisor.clone());
+        let steering = tokio::spawn(shutdown.steer(supervisor.clone(), clock));
+        Ok(Self {
+            hub,
+            supervisor,
+            told,
+            over,
+            steering,
+        })
+    }
+
+    /// Waits for the end and clears up.
+    pub(super) async fn see_through(self) -> Result<Ended> {
+        let Self {
+            hub,
+            told,
+            over,
+            steering,
+            ..
+        } = self;
+        let last = told.await;
+        // A supervisor that panicked tells nothing; its handle never fails.
+        drop(over.await);
+        steering.abort();
+        let scorer = hub.scorer.clone();
+        let closing = close(scorer.as_ref(), &hub.aggregator).await;
+        drop(tokio::fs::remove_dir_all(&hub.work).await);
+        hub.past.close();
+        // Waits for the last verdicts. A store that is lost is why whatever else broke.
+        let stored = hub.store.commit(Vec::new()).await.map_err(Error::from);
+        let last = last.internal(|| "the run's supervisor broke".to_owned());
+        let ended = stored.and(last).and_then(|last| match last.fatal {
+            Some(error) => Err(error),
+            None => closing.map(|()| Ended {
+                wind_down: last.wind_down,
+                credits_out: last.credits_out,
+                scorer: scorer.clone(),
+            }),
+        });
+        if let (Err(_), Some(scorer)) = (&ended, scorer) {
+            scorer.stop(None);
+        }
+        if let Ok(ended) = &ended {
+            tracing::info!(wind_down = ?ended.wind_down, "run over");
+        }
+        ended
+    }
+}
+
+fn not_started() -> String {
+    "an actor of the run did not start".to_owned()
+}
+
+/// Waits until every verdict has been counted and handed to the store.
+async fn close(
+    scorer: Option<&ActorRef<score::Message>>,
+    aggregator: &ActorRef<aggregate::Message>,
+) -> Result<()> {
+    let flushed = match scorer {
+        Some(scorer) => {
+            ractor::call!(scorer, score::Message::Flush).internal(|| "the scorer broke".to_owned())
+        }
+        None => Ok(()),
+    };
+    let drained = aggregator
+        .drain_and_wait(None)
+        .await
+        .internal(|| "the aggregator broke".to_owned());
+    flushed.and(drained)
+}
