@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{opened::Opened, setup::Ready};
 use crate::{
-    config,
+    config::{self, Difference},
     domain::Case,
     error::{Error, Problem, Result},
 };
@@ -22,26 +22,32 @@ use crate::{
 pub(super) fn refuse(before: &Opened, ready: &Ready, cases: &Path) -> Result<()> {
     let manifest = &before.manifest;
     let mut problems = Vec::new();
-    // In a run of an older farm the digest alone tells.
-    let is_same = !manifest.meaning.is_null() || manifest.digest == ready.digest;
-    if !is_same || !manifest.meaning.is_null() {
-        let config = before.folder.config();
+    let config = Path::new("config");
+    if !manifest.meaning.is_null() {
         let found = config::differences(&manifest.meaning, &ready.config.meaning());
-        problems.extend(found.iter().map(|d| Problem::file(&config, d.to_string())));
+        problems.extend(found.iter().map(|d| Problem::file(config, d.to_string())));
     }
     let digests = [&manifest.inputs.sha256, &ready.inputs];
     for name in names(digests) {
-        if digests[0].get(name) != digests[1].get(name) {
+        let [from, to] = digests.map(|d| d.get(name).map(|sha256| json!(sha256)));
+        if from != to {
             match name {
                 "cases" => problems.extend(of_cases(before, ready, cases)),
                 // A run may gain a scorer, or do without it for a while.
                 "sealed" if digests.iter().any(|d| !d.contains_key(name)) => {}
-                "sealed" => problems.push(Problem::file(cases, "the sealed halves have changed")),
                 // Told with the config.
                 name if name.starts_with("prompt ") => {}
-                name => problems.push(Problem::file(cases, format!("{name} has changed"))),
+                name => {
+                    let path = name.to_owned();
+                    let difference = Difference { path, from, to };
+                    problems.push(Problem::file(cases, difference.to_string()));
+                }
             }
         }
+    }
+    // Of the config of a run of an older farm, the digest alone tells.
+    if problems.is_empty() && manifest.meaning.is_null() && manifest.digest != ready.digest {
+        problems.push(Problem::file(config, "it does not mean what it meant"));
     }
     if problems.is_empty() {
         return Ok(());

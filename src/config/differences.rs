@@ -47,8 +47,8 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The leaves in which two trees differ: those of `before` in its order, at each level followed by
-/// new ones. Lists whose items are objects are matched by the items' names; when these stand in
+/// Where two trees differ: the leaves of `before` in its order, at each level followed by what is
+/// new; what is gone or new is told as a whole. Lists whose items are objects are matched by the items' names; when these stand in
 /// another order, the list itself is a difference, told by the names. The order of an object's
 /// keys says nothing, and 1 is 1.0.
 #[must_use]
@@ -66,7 +66,8 @@ fn walk(
     after: Option<&Value>,
     found: &mut Vec<Difference>,
 ) {
-    let Some((old, new)) = entries(before, after) else {
+    let entries = before.zip(after).and_then(|(a, b)| entries(a, b));
+    let Some((old, new)) = entries else {
         if !is_same_leaf(before, after) {
             found.push(difference(path, before.cloned(), after.cloned()));
         }
@@ -79,7 +80,7 @@ fn walk(
             .filter(|name| in_old.contains_key(name.as_str()) && in_new.contains_key(name.as_str()))
             .collect()
     };
-    let is_list = before.or(after).is_some_and(Value::is_array);
+    let is_list = before.is_some_and(Value::is_array);
     if is_list && common(&old) != common(&new) {
         let names = |entries: &Entries<'_>| entries.iter().map(|(name, _)| name.clone()).collect();
         found.push(difference(path, Some(names(&old)), Some(names(&new))));
@@ -107,16 +108,13 @@ fn by_name<'a>(entries: &'a Entries<'_>) -> HashMap<&'a str, &'a Value> {
         .collect()
 }
 
-/// What is below two values, if it can be compared one by one: both are objects or both are lists
-/// (one of the two may be missing), and not all of them are empty.
-fn entries<'a>(
-    before: Option<&'a Value>,
-    after: Option<&'a Value>,
-) -> Option<(Entries<'a>, Entries<'a>)> {
-    let both = || [before, after].into_iter().flatten();
+/// What is below two values, if it can be compared one by one: both are objects or both are lists,
+/// and not both of them are empty.
+fn entries<'a>(before: &'a Value, after: &'a Value) -> Option<(Entries<'a>, Entries<'a>)> {
+    let both = || [before, after].into_iter();
     let (old, new): (Entries<'a>, Entries<'a>) = if both().all(Value::is_object) {
-        let below = |value: Option<&'a Value>| {
-            let object = value.and_then(Value::as_object).into_iter().flatten();
+        let below = |value: &'a Value| {
+            let object = value.as_object().into_iter().flatten();
             object.map(|(name, v)| (name.clone(), v)).collect()
         };
         (below(before), below(after))
@@ -124,8 +122,8 @@ fn entries<'a>(
         let label = ["name", "id"]
             .into_iter()
             .find(|label| both().all(|list| is_labelled(list, label)));
-        let below = |value: Option<&'a Value>| {
-            let items = value.and_then(Value::as_array).into_iter().flatten();
+        let below = |value: &'a Value| {
+            let items = value.as_array().into_iter().flatten();
             let name = |(i, item): (usize, &'a Value)| {
                 let name = label.and_then(|label| item.get(label)?.as_str());
                 (name.map_or_else(|| i.to_string(), str::to_owned), item)
@@ -195,7 +193,7 @@ mod tests {
             (
                 json!({"a": {"b": 1, "c": {}}}),
                 json!({}),
-                "a.b is gone: it was 1\na.c is gone: it was {}",
+                "a is gone: it was {\"b\":1,\"c\":{}}",
             ),
             (
                 json!({"a": 1, "c": 1}),
@@ -243,20 +241,19 @@ mod tests {
             (
                 json!([variant("v", 8)]),
                 json!([variant("w", 8), variant("v", 8)]),
-                "w.name is new: \"w\"\nw.limits.max_steps is new: 8",
+                "w is new: {\"name\":\"w\",\"limits\":{\"max_steps\":8}}",
             ),
             (
                 json!({"v": [variant("a", 1), variant("b", 1), variant("c", 1)]}),
                 json!({"v": [variant("b", 1), variant("a", 2)]}),
                 "v was [\"a\",\"b\",\"c\"] and is [\"b\",\"a\"]\n\
                  v.a.limits.max_steps was 1 and is 2\n\
-                 v.c.name is gone: it was \"c\"\n\
-                 v.c.limits.max_steps is gone: it was 1",
+                 v.c is gone: it was {\"name\":\"c\",\"limits\":{\"max_steps\":1}}",
             ),
             (
                 json!([{"id": "x", "n": 1}]),
                 json!([{"id": "y", "n": 1}, {"id": "x", "n": 2}]),
-                "x.n was 1 and is 2\ny.id is new: \"y\"\ny.n is new: 1",
+                "x.n was 1 and is 2\ny is new: {\"id\":\"y\",\"n\":1}",
             ),
             // Names that do not tell items apart.
             (

@@ -365,7 +365,7 @@ fn make_at(path: &Path) -> Result<PathBuf> {
     let is_run = held.iter().any(|name| name == "manifest.json");
     let hint = match is_run {
         true => format!(
-            "it is a run: name another folder, or remove it with `farm rm {0}`",
+            "it is a run: `farm resume {0}` goes on with it, `farm rm {0}` removes it",
             path.display()
         ),
         false => "name a folder that is absent or empty".to_owned(),

@@ -45,7 +45,7 @@ const CRATES: [(&str, &str); 7] = [
 
 /// What one room may name only in part: `(room, other, paths)`.
 const PARTS: [(&str, &str, &[&str]); 3] = [
-    ("session", "store", &["Handle", "StoreLost", "Write"]),
+    ("session", "store", &["At", "Handle", "StoreLost", "Write"]),
     ("verify", "tool", &["Entry", "Registry", "ToolSet"]),
     ("mock", "model", &["wire"]),
 ];

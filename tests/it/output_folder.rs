@@ -34,7 +34,7 @@ fn an_output_folder_that_cannot_take_a_run() {
     let summary = folder.read("run/summary.json");
     insta::assert_snapshot!(refused("run"), @r#"
     error: --out run is not empty: it holds cases.jsonl, config.toml, farm.db and 7 more
-    hint: it is a run: name another folder, or remove it with `farm rm run`
+    hint: it is a run: `farm resume run` goes on with it, `farm rm run` removes it
     "#);
     assert_eq!(folder.read("run/summary.json"), summary);
 }
@@ -108,7 +108,7 @@ fn a_disk_that_runs_full_ends_the_run_and_keeps_what_was_durable() {
     insta::assert_snapshot!(said.stderr.replace(&dir, "DIR/"), @r#"
     error: store: disk is full: DIR/disk/run/farm.db: database or disk is full
     caused by: Error code 13: database or disk is full
-    hint: free some space, then run again; what was committed is kept, `farm report RUN` shows it
+    hint: free some space, then `farm resume RUN`; what was committed is kept
     "#);
     assert_eq!(said.stdout, "");
     assert!(
