@@ -18,6 +18,7 @@ fn turn(session: u64, attempt: u32, turn: u32) -> Write {
         attempt,
         turn,
         body: "{}".into(),
+        cost_usd: None,
         work_s: 0.0,
         ts: 2.0,
     }
@@ -31,6 +32,7 @@ fn step(session: u64, attempt: u32, step: u32, turn: u32) -> Write {
         turn,
         call: 0,
         body: "{}".into(),
+        work_s: 0.0,
         ts: 2.0,
     }
 }
