@@ -55,20 +55,11 @@ impl Actor for Aggregator {
         match message {
             Message::Ended(id, attempt, outcome) => counting.ended(id, attempt, &outcome),
             Message::Scored(session, verdict) => {
-                let state = match verdict.passed() {
-                    Some(true) => SessionState::Passed,
-                    Some(false) => SessionState::Failed,
-                    None => SessionState::Errored,
-                };
                 // The end of a session is counted before it goes to the scorer.
-                let Some(attempt) = counting.unscored.remove(&session) else {
+                let Some(score) = counting.scored(session, &verdict) else {
                     return Err(format!("a verdict on {session:?}, which has not ended").into());
                 };
-                counting.settle(session, state);
-                counting
-                    .store
-                    .post(vec![Write::score((session, attempt), &verdict)])
-                    .await?;
+                counting.store.post(vec![score]).await?;
             }
         }
         Ok(())
@@ -98,6 +89,18 @@ impl Counting {
         }
     }
 
+    /// Gives the verdict as it is to be kept; none if the session has not ended.
+    fn scored(&mut self, id: SessionId, verdict: &Verdict) -> Option<Write> {
+        let attempt = self.unscored.remove(&id)?;
+        let state = match verdict.passed() {
+            Some(true) => SessionState::Passed,
+            Some(false) => SessionState::Failed,
+            None => SessionState::Errored,
+        };
+        self.settle(id, state);
+        Some(Write::score((id, attempt), verdict))
+    }
+
     fn settle(&self, id: SessionId, state: SessionState) {
         tracing::info!(key = %self.grid.key(id), ?state, "session settled");
         self.tally().settle(self.grid.cell(id), state);
@@ -105,5 +108,92 @@ impl Counting {
 
     fn tally(&self) -> MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        domain::{CheckResult, Ledger, ScoreError},
+        store::{Options, Reader, Store},
+    };
+
+    /// How a session ended, and the verdict if there is one.
+    type End = (Status, Option<Verdict>);
+
+    fn ends() -> Vec<(End, SessionState)> {
+        let judged = |passed| {
+            let name = "c".to_owned();
+            Some(Verdict::Scored(vec![CheckResult { name, passed }]))
+        };
+        let broken = || Some(Verdict::Failed(ScoreError::NoSealedHalf));
+        let mut table = Vec::new();
+        for status in [
+            Status::Completed,
+            Status::BudgetExhausted,
+            Status::FallbackStop,
+        ] {
+            table.extend([
+                ((status, judged(true)), SessionState::Passed),
+                ((status, judged(false)), SessionState::Failed),
+                ((status, broken()), SessionState::Errored),
+                ((status, None), SessionState::Unscored),
+            ]);
+        }
+        table.extend([
+            ((Status::Killed, None), SessionState::Killed),
+            ((Status::ModelError, None), SessionState::Errored),
+            ((Status::Crashed, None), SessionState::Errored),
+        ]);
+        table
+    }
+
+    fn outcome(status: Status) -> Arc<Outcome> {
+        Arc::new(Outcome::so_far(status, [], &[], None, None))
+    }
+
+    /// What is counted while a run goes on, and what its rows say afterwards.
+    #[tokio::test]
+    async fn all_agree_on_the_state_of_a_session() {
+        for ((status, verdict), state) in ends() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("farm.db");
+            let names = (vec!["v".parse().unwrap()], vec!["c".parse().unwrap()]);
+            let grid = Grid::new(names.0, names.1, 0..2).unwrap();
+            let store = Store::create(&path, &grid, Options::default()).unwrap();
+            let tally = Arc::new(Mutex::new(Tally::of(&grid)));
+            let is_scored = verdict.is_some();
+            let mut counting =
+                Counting::new(grid.clone(), store.handle(), tally.clone(), is_scored);
+
+            let (session, attempt) = (SessionId(1), 0);
+            let (outcome, ts) = (outcome(status), 1.0);
+            let mut writes = vec![Write::Begin {
+                session,
+                attempt,
+                ts,
+            }];
+            counting.ended(session, attempt, &outcome);
+            writes.push(Write::End {
+                session,
+                attempt,
+                outcome,
+                work_s: 0.0,
+                ts,
+            });
+            writes.extend(verdict.and_then(|verdict| counting.scored(session, &verdict)));
+            store.handle().commit(writes).await.unwrap();
+
+            let mut want = Ledger::planned(2);
+            want.settle(state);
+            let reader = Reader::open(&path).unwrap();
+            assert_eq!(tally.lock().unwrap().ledger, want, "{status:?}");
+            assert_eq!(reader.ledger(&grid).unwrap(), want, "{status:?}");
+            assert_eq!(reader.states().unwrap(), [(session, state)], "{status:?}");
+            let row = reader.session(session).unwrap().unwrap();
+            assert_eq!(row.state(), state, "{status:?}");
+            store.join().await.unwrap();
+        }
     }
 }

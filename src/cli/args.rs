@@ -36,6 +36,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Write a starter folder: cases, scripts, sealed halves, config
     Init(InitArgs),
+    /// Show how a run stands: while it is at work, or after it
+    Status(StatusArgs),
     /// List runs
     Runs(RunsArgs),
     /// Remove a run
@@ -263,6 +265,20 @@ pub struct InitArgs {
     /// The folder; files that are there are not touched
     #[arg(value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
+}
+
+/// `farm status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// A run's folder, its id, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: String,
+    /// Look again every 2 s until nobody is at work in the run
+    #[arg(long)]
+    pub watch: bool,
+    /// As JSON; with --watch one line each time
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `farm runs`.

@@ -47,15 +47,19 @@ pub(super) fn complain(error: &Error) {
 
 /// Writes data to stdout. A reader that has seen enough (`farm report | head`) is no error.
 pub(super) fn print(text: &str) -> crate::error::Result<()> {
+    printed(text).map(drop)
+}
+
+/// The same; says whether anybody reads on.
+pub(super) fn printed(text: &str) -> crate::error::Result<bool> {
     let mut stdout = io::stdout().lock();
     match stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
     {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::internal("cannot write to standard output").caused_by(e))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(e) => Err(Error::internal("cannot write to standard output").caused_by(e)),
     }
 }
 

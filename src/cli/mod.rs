@@ -23,6 +23,7 @@ mod screen;
 mod setup;
 mod signals;
 mod starter;
+mod status;
 mod summary;
 mod trace;
 mod work;
@@ -69,6 +70,7 @@ fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
         Command::Check(args) => check::check(&args),
         Command::Demo(args) => demo::demo(&args),
         Command::Init(args) => init::init(&args),
+        Command::Status(args) => status::status(&args),
         Command::Runs(args) => runs::runs(&args),
         Command::Rm(args) => rm::rm(&args),
         Command::Schema(args) => schema::schema(&args),

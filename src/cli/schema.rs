@@ -9,6 +9,7 @@ use crate::{
     config,
     domain::{Case, Script, Summary, trace::Record},
     error::{Context, Error, Result, nearest},
+    report::status::Status,
     score,
     store::{Manifest, ScoreLine, Timing},
 };
@@ -17,13 +18,14 @@ use crate::{
 type Format = (&'static str, fn() -> Schema);
 
 /// The formats that have a schema, by name.
-const FORMATS: [Format; 9] = [
+const FORMATS: [Format; 10] = [
     ("case", read::<Case>),
     ("config", config::schema),
     ("manifest", written::<Manifest>),
     ("scores", written::<ScoreLine<'_>>),
     ("script", read::<Script>),
     ("sealed", score::schema),
+    ("status", written::<Status>),
     ("summary", written::<Summary>),
     ("timing", written::<Timing>),
     ("trace", written::<Record>),

@@ -28,6 +28,11 @@ fn is_colour_wanted() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// Whether what goes to stdout can be drawn over.
+pub(super) fn is_terminal() -> bool {
+    stdout().is_terminal()
+}
+
 /// Columns of the terminal behind stdout.
 pub(super) fn width() -> usize {
     if stdout().is_terminal() {

@@ -2,7 +2,7 @@
 //!
 //! Everything here makes text from plain data: it computes no figure, and the caller decides
 //! where the text goes, whether it is coloured and how wide it is. Only [`Progress`] writes by
-//! itself, to stderr.
+//! itself, to stderr, and [`Redraw`], to a terminal.
 //!
 //! - [`terminal`]: a summary for a person, after `farm run` and `farm report`;
 //! - [`markdown`]: the same as `summary.md`, with what each figure means;
@@ -10,6 +10,7 @@
 //! - [`session`]: a trace, step by step;
 //! - [`diff`]: how two traces differ;
 //! - [`runs`]: the list of runs;
+//! - [`status`]: how a run stands while it is at work;
 //! - [`problems`]: an error with its problems, causes and hint;
 //! - [`Progress`]: how far a run is;
 //! - [`text`]: figures, counts and money as text.
@@ -20,6 +21,7 @@ pub mod markdown;
 pub mod problems;
 pub mod runs;
 pub mod session;
+pub mod status;
 pub mod terminal;
 pub mod text;
 
@@ -28,6 +30,7 @@ mod cases;
 mod fixture;
 mod overall;
 mod progress;
+mod redraw;
 #[cfg(test)]
 mod snapshots;
 mod speed;
@@ -35,6 +38,7 @@ mod style;
 mod table;
 
 pub use progress::{Mode, Progress};
+pub use redraw::Redraw;
 pub use style::Style;
 
 use crate::{

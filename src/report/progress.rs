@@ -134,7 +134,7 @@ fn facts(tally: &Tally, pass_rate: &str, speed: &Speed) -> Vec<String> {
     // With nothing in flight nothing is to come: the run is over, early or whole.
     let is_going_on = ledger.not_run > 0 && tally.in_flight > 0;
     if let Some(eta) = speed.eta(ledger.not_run).filter(|_| is_going_on) {
-        facts.push(format!("ETA {}", span(eta)));
+        facts.push(format!("ETA {}", text::span(eta)));
     }
     if let Some(speed) = speed.per_second() {
         facts.push(format!("{speed:.1}/s"));
@@ -143,17 +143,6 @@ fn facts(tally: &Tally, pass_rate: &str, speed: &Speed) -> Vec<String> {
         facts.push(text::plural(tally.restarts, "restart"));
     }
     facts
-}
-
-/// `42 s`, `3 min 05 s`, `2 h 07 min`.
-fn span(time: Duration) -> String {
-    let seconds = time.as_secs_f64().ceil().clamp(0.0, 1e9);
-    let seconds = Duration::from_secs_f64(seconds).as_secs();
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, s) => format!("{s} s"),
-        (0, m, s) => format!("{m} min {s:02} s"),
-        (h, m, _) => format!("{h} h {m:02} min"),
-    }
 }
 
 #[cfg(test)]
@@ -235,17 +224,5 @@ mod tests {
             text.starts_with("362/1,200 done, 16 in flight, pass 0.833, 2 errored, $0.0412"),
             "{text}"
         );
-    }
-
-    #[test]
-    fn spans_read_well() {
-        for (seconds, want) in [
-            (0.2, "1 s"),
-            (59.0, "59 s"),
-            (185.0, "3 min 05 s"),
-            (7620.0, "2 h 07 min"),
-        ] {
-            assert_eq!(span(Duration::from_secs_f64(seconds)), want);
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! Figures, counts and money as text: three decimals, never more than is known.
 
+use std::time::Duration;
+
 use crate::{
     domain::{Figure, is_unseen},
     stats::Method,
@@ -113,6 +115,18 @@ pub fn count(n: u64) -> String {
 #[must_use]
 pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// A time to wait: `42 s`, `3 min 05 s`, `2 h 07 min`.
+#[must_use]
+pub fn span(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil().clamp(0.0, 1e9);
+    let seconds = Duration::from_secs_f64(seconds).as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m} min {s:02} s"),
+        (h, m, _) => format!("{h} h {m:02} min"),
+    }
 }
 
 /// Text in which nothing is unseen: control characters, marks that turn the direction of writing,
@@ -268,6 +282,18 @@ mod tests {
         }
         assert_eq!(plural(1, "session"), "1 session");
         assert_eq!(plural(2000, "session"), "2,000 sessions");
+    }
+
+    #[test]
+    fn spans_read_well() {
+        for (seconds, want) in [
+            (0.2, "1 s"),
+            (59.0, "59 s"),
+            (185.0, "3 min 05 s"),
+            (7620.0, "2 h 07 min"),
+        ] {
+            assert_eq!(span(Duration::from_secs_f64(seconds)), want);
+        }
     }
 
     #[test]

@@ -242,6 +242,12 @@ impl RunFolder {
         lock::holder(&self.path)
     }
 
+    /// When who is at work in the folder, or was last, began: Unix seconds. None when no one knows.
+    #[must_use]
+    pub fn taken(&self) -> Option<f64> {
+        lock::taken(&self.path)
+    }
+
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {

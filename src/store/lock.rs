@@ -1,11 +1,13 @@
 //! The lock of a run folder: one process at a time works in it.
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, Write as _},
     path::Path,
+    time::UNIX_EPOCH,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -18,7 +20,7 @@ use crate::{
 };
 
 /// Who is at work in a run folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
     /// The process.
     pub pid: u32,
@@ -86,9 +88,16 @@ pub(super) fn holder(folder: &Path) -> Result<Option<Holder>> {
     }
 }
 
+/// When the lock of `folder` was taken last: who takes it writes its name. Unix seconds.
+pub(super) fn taken(folder: &Path) -> Option<f64> {
+    let written = fs::metadata(folder.join("lock")).and_then(|m| m.modified());
+    let since = written.ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(since.as_secs_f64())
+}
+
 /// Whether farm wrote this file as the lock of a run.
 pub(super) fn is_one(path: &Path) -> bool {
-    let text = std::fs::read_to_string(path);
+    let text = fs::read_to_string(path);
     text.is_ok_and(|text| serde_json::from_str::<Holder>(&text).is_ok())
 }
 

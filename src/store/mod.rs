@@ -3,6 +3,7 @@
 //! [`Store`] owns the one thread that writes; sessions reach it through a [`Handle`]. [`Reader`]
 //! reads beside it. Everything else in a run folder can be made again from the database.
 
+mod alike;
 mod apply;
 pub mod atomic;
 pub mod export;
@@ -10,6 +11,7 @@ mod fault;
 pub mod folder;
 mod lock;
 pub mod manifest;
+pub mod overview;
 mod reader;
 mod room;
 mod row;
@@ -17,10 +19,12 @@ mod schema;
 mod write;
 mod writer;
 
+pub use alike::Alike;
 pub use export::{Export, Head, ScoreLine};
 pub use folder::{Place, RunFolder};
 pub use lock::{Held, Holder};
 pub use manifest::{Manifest, Timing};
+pub use overview::{Overview, Waits};
 pub use reader::{Reader, StepRow, Totals, TurnRow, Worked};
 pub use row::{Score, SessionRow, Standing};
 pub use schema::is_blank;

@@ -17,7 +17,7 @@ use super::{
     schema,
 };
 use crate::{
-    domain::{Grid, Ledger, SessionId, trace},
+    domain::{Grid, SessionId, trace},
     error::{Error, Result},
 };
 
@@ -28,12 +28,6 @@ SELECT turn, work_s, ts, body, cost_usd FROM turn WHERE session = ?1 AND attempt
 /// Steps of an attempt: `turn, call, ts, body, work_s`.
 pub(super) const STEPS: &str = "
 SELECT turn, call, ts, body, work_s FROM step WHERE session = ?1 AND attempt = ?2 ORDER BY step";
-
-/// The same rules as [`SessionRow::state`], over all sessions of the grid at once.
-const LEDGER: &str = "
-SELECT count(*), count(status), total(passed = 1), total(passed = 0), total(status = 'killed'),
-  total(status IN ('model_error', 'crashed') OR score_error IS NOT NULL)
-FROM session WHERE id >= ?1 AND id < ?2";
 
 /// Reads a run's database, also beside a live writer, after a crash, and in a folder that may not
 /// be written.
@@ -103,12 +97,25 @@ impl Reader {
                     .hint("a published run has a summary and no database; traces and sessions are read from one"),
             );
         }
+        Self::checked(connect(path)?, path)
+    }
+
+    /// The same of a run that may not have begun: none while its database is not made.
+    ///
+    /// # Errors
+    /// When it is not farm's, or of a newer farm.
+    pub fn open_if_begun(path: &Path) -> Result<Option<Self>> {
+        if !path.is_file() {
+            return Ok(None);
+        }
         let conn = connect(path)?;
-        schema::read_as_today(&conn, path)?;
-        Ok(Self {
-            conn,
-            path: path.to_owned(),
-        })
+        let tables: i64 = conn
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))
+            .map_err(|e| fault(path, e))?;
+        if tables == 0 {
+            return Ok(None);
+        }
+        Self::checked(conn, path).map(Some)
     }
 
     /// Reads as the database stands now, whatever is written meanwhile; and faster, since it is
@@ -156,35 +163,6 @@ impl Reader {
         self.cached(STATES)?
             .query_map([], read_state)
             .and_then(Iterator::collect)
-            .map_err(|e| self.fault(e))
-    }
-
-    /// How all sessions of the grid stand, in one scan.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn ledger(&self, grid: &Grid) -> Result<Ledger> {
-        let planned = grid.planned();
-        let row = grid.cases.len() as u64 * grid.variants.len() as u64;
-        let ends = [grid.seeds.start, grid.seeds.end].map(|seed| int(SessionId(seed * row)));
-        let counts = |r: &Row<'_>| {
-            // `total` counts in floats, exactly so below 2^53.
-            let total = |column| r.get::<_, f64>(column).map(|n| n as u64);
-            let [rows, ended] = [r.get::<_, i64>(0)?, r.get(1)?].map(i64::cast_unsigned);
-            let (passed, failed, killed, errored) = (total(2)?, total(3)?, total(4)?, total(5)?);
-            Ok(Ledger {
-                planned,
-                passed,
-                failed,
-                errored,
-                killed,
-                not_run: planned - rows + (rows - ended),
-                skipped: 0,
-                unscored: ended - passed - failed - errored - killed,
-            })
-        };
-        self.cached(LEDGER)?
-            .query_row(ends, counts)
             .map_err(|e| self.fault(e))
     }
 
@@ -254,6 +232,14 @@ impl Reader {
             .map_err(|e| self.fault(e))
     }
 
+    fn checked(conn: Connection, path: &Path) -> Result<Self> {
+        schema::read_as_today(&conn, path)?;
+        Ok(Self {
+            conn,
+            path: path.to_owned(),
+        })
+    }
+
     fn rows<T>(
         &self,
         sql: &str,
@@ -271,7 +257,7 @@ impl Reader {
         &self.conn
     }
 
-    fn cached(&self, sql: &str) -> Result<CachedStatement<'_>> {
+    pub(super) fn cached(&self, sql: &str) -> Result<CachedStatement<'_>> {
         self.conn.prepare_cached(sql).map_err(|e| self.fault(e))
     }
 

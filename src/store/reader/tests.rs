@@ -3,7 +3,7 @@ use std::fs;
 use super::*;
 use crate::domain::SessionState;
 use crate::{
-    domain::{CheckResult, ScoreError, Status, Verdict},
+    domain::{CheckResult, Ledger, ScoreError, Status, Verdict},
     store::{Options, Store, Write, writer::tests as fixtures},
 };
 

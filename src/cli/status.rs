@@ -1,0 +1,207 @@
+use std::{path::Path, thread, time::Duration};
+
+use jiff::Timestamp;
+
+use super::{
+    args::StatusArgs,
+    exit::{Exit, printed, say},
+    opened::{Opened, RUNS},
+    screen, summary,
+};
+use crate::{
+    aggregate::PassRateSoFar,
+    domain::{Clock, Ledger, Summary},
+    error::Result,
+    report::{
+        Redraw,
+        status::{self, ErrorGroup, InFlight, STATUS_SCHEMA, Status, VariantStatus},
+    },
+    stats::{DIGITS, round_sig},
+    store::{
+        Holder, Overview, Reader, RunFolder,
+        manifest::{RunStatus, rfc3339},
+        overview::recently,
+    },
+};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Groups of errors that are told one by one.
+const GROUPS: usize = 10;
+
+/// `farm status RUN`.
+pub(super) fn status(args: &StatusArgs) -> Result<Exit> {
+    // Found once: another run may become the latest while this one is watched.
+    let folder = RunFolder::open(&args.run, Path::new(RUNS))?;
+    let redraws = args.watch && !args.json && screen::is_terminal();
+    let redraw = redraws.then(Redraw::begin);
+    let mut is_first = true;
+    loop {
+        let status = look(&folder)?;
+        let text = match (args.json, is_first || redraws) {
+            (true, _) => status::json(&status, !args.watch)?,
+            (false, true) => status::render(&status, screen::style()),
+            (false, false) => format!("\n{}", status::render(&status, screen::style())),
+        };
+        let is_read = match &redraw {
+            Some(redraw) => {
+                redraw.show(&text);
+                true
+            }
+            None => printed(&text)?,
+        };
+        if !args.watch || !is_read || status.worker.is_none() {
+            drop(redraw);
+            say(&next(&status, &folder));
+            return Ok(Exit::Done);
+        }
+        is_first = false;
+        thread::sleep(PAUSE);
+    }
+}
+
+/// How the run in this folder stands now.
+fn look(folder: &RunFolder) -> Result<Status> {
+    let (opened, worker) = loop {
+        let opened = Opened::at(folder.clone())?;
+        match opened.manifest.status {
+            RunStatus::Running => match folder.holder()? {
+                None => {} // It came to its end between the two looks.
+                worker => break (opened, worker),
+            },
+            _ => break (opened, None),
+        }
+    };
+    match Reader::open_if_begun(&folder.database())? {
+        Some(reader) => reader.at_once(|| begun(&opened, &reader, worker)),
+        None if worker.is_some() || !has_begun(&opened) => {
+            let overview = Overview::of(&opened.grid);
+            let in_flight = worker.as_ref().map(|_| InFlight::default());
+            of(&opened, worker, &overview, in_flight)
+        }
+        None => Ok(published(&opened, &opened.summary()?)),
+    }
+}
+
+/// Whether a run without a database had begun: then it has been published. farm may have died
+/// before the first session; then it left its lock and nothing of what comes after.
+fn has_begun(opened: &Opened) -> bool {
+    opened.folder.taken().is_none() || opened.folder.summary().exists()
+}
+
+/// From the database.
+fn begun(opened: &Opened, reader: &Reader, worker: Option<Holder>) -> Result<Status> {
+    let recent = recently(Clock::system().now(), opened.folder.taken());
+    let overview = reader.overview(&opened.grid, recent)?;
+    let in_flight = match worker {
+        None => None,
+        Some(_) => {
+            let waits = reader.waits(&overview.open)?;
+            let is_scored = opened.manifest.inputs.sha256.contains_key("sealed");
+            Some(InFlight {
+                thinking: waits.thinking,
+                tool: waits.tool,
+                scorer: overview.ledger().unscored * u64::from(is_scored),
+            })
+        }
+    };
+    of(opened, worker, &overview, in_flight)
+}
+
+fn of(
+    opened: &Opened,
+    worker: Option<Holder>,
+    overview: &Overview,
+    in_flight: Option<InFlight>,
+) -> Result<Status> {
+    let clusters = summary::clusters(&opened.cases);
+    let level = summary::level(opened.manifest.suite.level)?;
+    let so_far = PassRateSoFar::new(&clusters, 1, level);
+    let names = opened.grid.variants.iter();
+    let variants = names.zip(&overview.variants).map(|(name, tally)| {
+        let pass_rate = so_far.figure(tally);
+        VariantStatus {
+            variant: name.clone(),
+            ledger: tally.ledger,
+            pass_rate,
+        }
+    });
+    let cost: f64 = overview.variants.iter().map(|v| v.cost_usd).sum();
+    let errors = overview.errors.iter().take(GROUPS);
+    let errors: Vec<ErrorGroup> = errors
+        .map(|group| ErrorGroup {
+            message: group.message.clone(),
+            count: group.count,
+            example: opened.grid.key(group.example),
+        })
+        .collect();
+    let pace = worker.is_some().then(|| (overview.per_s, overview.eta_s()));
+    let (per_s, eta_s) = pace.unwrap_or_default();
+    Ok(Status {
+        schema: STATUS_SCHEMA.to_owned(),
+        run: opened.manifest.run.clone(),
+        at: rfc3339(Timestamp::now()),
+        state: opened.manifest.status,
+        worker,
+        ledger: overview.ledger(),
+        in_flight,
+        sessions_per_s: per_s.map(round),
+        eta_s: eta_s.map(round),
+        cost_usd: Some(round(cost + overview.totals.lost_cost_usd)),
+        totals: overview.totals,
+        variants: variants.collect(),
+        more_errors: (overview.errors.len() - errors.len()) as u64,
+        errors: Some(errors),
+    })
+}
+
+/// Of a run without a database: what its summary says.
+fn published(opened: &Opened, summary: &Summary) -> Status {
+    let totals = opened.manifest.totals;
+    let costs = summary.variants.iter().map(|v| v.overall.cost_usd.total);
+    let cost = costs.fold(Some(totals.lost_cost_usd), |sum, cost| Some(sum? + cost?));
+    let variants = summary.variants.iter().map(|v| VariantStatus {
+        variant: v.variant.clone(),
+        ledger: v.ledger,
+        pass_rate: v.overall.pass_rate.fixed.clone(),
+    });
+    Status {
+        schema: STATUS_SCHEMA.to_owned(),
+        run: opened.manifest.run.clone(),
+        at: rfc3339(Timestamp::now()),
+        state: opened.manifest.status,
+        worker: None,
+        ledger: summary.ledger,
+        in_flight: None,
+        sessions_per_s: None,
+        eta_s: None,
+        cost_usd: cost.map(round),
+        totals,
+        variants: variants.collect(),
+        errors: None,
+        more_errors: 0,
+    }
+}
+
+/// What to do next.
+fn next(status: &Status, folder: &RunFolder) -> String {
+    let run = folder.spec(Path::new(RUNS));
+    let Ledger {
+        errored, not_run, ..
+    } = status.ledger;
+    // Without a database nothing can go on.
+    let left = status.errors.as_ref().map_or(0, |_| errored + not_run);
+    match (status.state, left) {
+        (RunStatus::Running, _) => format!("`farm status {run} --watch` looks on until it ends"),
+        (_, 0) => format!("`farm report {run}` shows what came of it"),
+        (RunStatus::Interrupted | RunStatus::Failed, _) => format!("`farm resume {run}` goes on"),
+        (RunStatus::Finished, _) => {
+            format!("`farm resume {run}` runs what is errored or not run again")
+        }
+    }
+}
+
+fn round(x: f64) -> f64 {
+    round_sig(x, DIGITS)
+}

@@ -1,0 +1,109 @@
+//! How a run stands while it is at work and afterwards: `farm status`.
+
+mod view;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    domain::{Figure, Ledger, SessionKey, VariantName},
+    error::{Context, Result},
+    store::{Holder, Totals, manifest::RunStatus},
+};
+
+pub use view::render;
+
+/// The version of what `farm status --json` prints.
+pub const STATUS_SCHEMA: &str = "farm.status/1";
+
+/// How a run stands: what `farm status --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Status {
+    /// The version of the format.
+    #[schemars(extend("const" = STATUS_SCHEMA))]
+    pub schema: String,
+    /// The run's id.
+    pub run: String,
+    /// When it stood so: RFC 3339, UTC.
+    pub at: String,
+    /// Whether it is at work, came to its end, was interrupted or failed.
+    pub state: RunStatus,
+    /// Who is at work in it; null when nobody is.
+    pub worker: Option<Holder>,
+    /// All planned sessions by state. Those that have begun and not ended are `not_run`.
+    pub ledger: Ledger,
+    /// What sessions wait for; null when nobody is at work.
+    pub in_flight: Option<InFlight>,
+    /// Sessions that ended, a second: over the last minute, or since who is at work began. Null
+    /// when that is not known or nobody is at work.
+    pub sessions_per_s: Option<f64>,
+    /// Seconds until all have run, at this speed; null when it is not known.
+    pub eta_s: Option<f64>,
+    /// US dollars of all sessions that have ended and of lost attempts, as far as they are known;
+    /// null for a run without a database in which some are not.
+    pub cost_usd: Option<f64>,
+    /// What infrastructure cost.
+    pub totals: Totals,
+    /// In the order of the run.
+    pub variants: Vec<VariantStatus>,
+    /// Why sessions are errored: the most frequent reasons first, at most ten. Null for a run
+    /// without a database: nobody knows.
+    pub errors: Option<Vec<ErrorGroup>>,
+    /// How many more reasons there are.
+    pub more_errors: u64,
+}
+
+/// Sessions that have begun and are not done, by what they wait for. In a resumed run those count
+/// too that an earlier process left open and this one has not come to yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct InFlight {
+    /// For a reply of the model.
+    pub thinking: u64,
+    /// For their tools.
+    pub tool: u64,
+    /// For their verdict: they have ended.
+    pub scorer: u64,
+}
+
+/// How one variant stands.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct VariantStatus {
+    /// Its name.
+    pub variant: VariantName,
+    /// Its sessions by state.
+    pub ledger: Ledger,
+    /// Share of its scored sessions that passed: these cases, new seeds.
+    pub pass_rate: Figure,
+}
+
+/// Sessions that are errored for the same reason.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ErrorGroup {
+    /// Why the example is. The others may differ in numbers and ids.
+    pub message: String,
+    /// How many sessions.
+    pub count: u64,
+    /// One of them: `VARIANT/CASE/SEED`.
+    #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
+    pub example: SessionKey,
+}
+
+/// The whole as one line of JSON; indented over several if it is `pretty`. It ends in a line break.
+///
+/// # Errors
+/// None that a status can cause.
+pub fn json(status: &Status, pretty: bool) -> Result<String> {
+    let text = match pretty {
+        true => serde_json::to_string_pretty(status),
+        false => serde_json::to_string(status),
+    };
+    Ok(text.internal(|| "a status as JSON".to_owned())? + "\n")
+}
+
+fn as_text<S: serde::Serializer>(key: &SessionKey, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(key)
+}
+
+#[cfg(test)]
+mod tests;

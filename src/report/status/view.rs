@@ -1,0 +1,144 @@
+//! A status for a person: at most 80 columns, but for a name that is longer.
+
+use std::time::Duration;
+
+use super::{ErrorGroup, InFlight, Status};
+use crate::{
+    domain::{Ledger, shortened},
+    report::{
+        Style,
+        table::{self, Column},
+        text::{self, Unit},
+    },
+    store::manifest::RunStatus,
+};
+
+const WIDTH: usize = 80;
+
+/// Characters of a variant's name.
+const NAME: usize = 24;
+
+/// The whole, ending in a line break.
+#[must_use]
+pub fn render(status: &Status, style: Style) -> String {
+    let mut lines = Vec::new();
+    for facts in [head(status, style), progress(status), costs(status)] {
+        lines.extend(table::flow(&facts, " · ", WIDTH));
+    }
+    for table in ledgers(status) {
+        lines.push(String::new());
+        lines.extend(table.iter().enumerate().map(|(n, line)| match n {
+            0 => style.bold(line),
+            1 => style.dim(line),
+            _ => line.clone(),
+        }));
+    }
+    let errors = status.errors.iter().flatten();
+    let errors: Vec<String> = errors.flat_map(|group| error(group, style)).collect();
+    if !errors.is_empty() {
+        lines.push(String::new());
+        lines.extend(errors);
+    }
+    if status.more_errors > 0 {
+        let more = text::plural(status.more_errors, "more kind");
+        lines.push(format!("… and {more} of error"));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn head(status: &Status, style: Style) -> Vec<String> {
+    let state = status.state.as_str();
+    let state = match status.state {
+        RunStatus::Running | RunStatus::Finished => style.green(state),
+        RunStatus::Interrupted => style.yellow(state),
+        RunStatus::Failed => style.red(state),
+    };
+    let worker = status.worker.as_ref().map(|w| {
+        let host = text::visible(&w.host);
+        format!("process {} on {host}", w.pid)
+    });
+    let run = style.bold(&text::visible(&status.run));
+    [run, state].into_iter().chain(worker).collect()
+}
+
+fn progress(status: &Status) -> Vec<String> {
+    let ledger = &status.ledger;
+    let done = ledger.planned.saturating_sub(ledger.not_run);
+    let done = format!("{}/{} done", text::count(done), text::count(ledger.planned));
+    let in_flight = status.in_flight.as_ref().map(in_flight);
+    let speed = status.sessions_per_s.map(|s| format!("{s:.1}/s"));
+    let eta = status
+        .eta_s
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .map(|eta| format!("ETA {}", text::span(eta)));
+    let facts = [Some(done), in_flight, speed, eta];
+    facts.into_iter().flatten().collect()
+}
+
+/// `16 in flight: 10 thinking, 4 at tools, 2 at the scorer`.
+fn in_flight(of: &InFlight) -> String {
+    let parts = [
+        (of.thinking, "thinking"),
+        (of.tool, "at tools"),
+        (of.scorer, "at the scorer"),
+    ];
+    let all = format!("{} in flight", text::count(parts.iter().map(|p| p.0).sum()));
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{} {what}", text::count(n)))
+        .collect();
+    match parts[..] {
+        [] => all,
+        _ => format!("{all}: {}", parts.join(", ")),
+    }
+}
+
+fn costs(status: &Status) -> Vec<String> {
+    let totals = &status.totals;
+    let cost = status.cost_usd.filter(|usd| *usd > 0.0).map(text::usd);
+    let of = |n: u64, noun| (n > 0).then(|| text::plural(n, noun));
+    let facts = [
+        cost,
+        of(totals.restarts, "restart"),
+        of(totals.lost_attempts, "lost attempt"),
+    ];
+    facts.into_iter().flatten().collect()
+}
+
+/// One row a variant, with the states in which there are sessions. Of each variant as many are
+/// planned.
+fn ledgers(status: &Status) -> Vec<Vec<String>> {
+    let all = (status.variants.len() > 1).then_some(&status.ledger);
+    let ledgers: Vec<&Ledger> = status
+        .variants
+        .iter()
+        .map(|v| &v.ledger)
+        .chain(all)
+        .collect();
+    let names = status.variants.iter().map(|v| v.variant.as_str());
+    let names = names.chain(all.map(|_| "all"));
+    let first = Column::left("variant", names.map(|n| shortened(n, NAME)).collect());
+    let counts = |of: &dyn Fn(&Ledger) -> u64| ledgers.iter().map(|l| text::count(of(l))).collect();
+    let states = status.ledger.rows().into_iter().enumerate();
+    let states = states.filter(|(_, (_, n))| *n > 0);
+    let mut rest: Vec<Column> = states
+        .map(|(i, (state, _))| Column::right(state, counts(&|l| l.rows()[i].1)))
+        .collect();
+    let rates = status.variants.iter().map(|v| &v.pass_rate);
+    let rates = rates.map(|rate| text::bare(rate, Unit::Plain));
+    rest.push(Column::left("pass rate so far", rates.collect()));
+    table::side_by_side(&first, &rest, WIDTH)
+}
+
+/// `12 × what went wrong`, and where to see it.
+fn error(group: &ErrorGroup, style: Style) -> [String; 2] {
+    let count = format!("{} ×", text::count(group.count));
+    let message = text::visible(&group.message).replace(['\n', '\t'], " ");
+    let room = WIDTH.saturating_sub(count.chars().count() + 2); // a blank and the mark
+    let message = shortened(&message, room);
+    [
+        format!("{} {message}", style.red(&count)),
+        format!("    such as {}", group.example),
+    ]
+}
