@@ -190,7 +190,12 @@ mod tests {
             let reader = Reader::open(&path).unwrap();
             assert_eq!(tally.lock().unwrap().ledger, want, "{status:?}");
             assert_eq!(reader.ledger(&grid).unwrap(), want, "{status:?}");
-            assert_eq!(reader.states().unwrap(), [(session, state)], "{status:?}");
+            let stands = store::Standing {
+                session,
+                attempt,
+                state,
+            };
+            assert_eq!(reader.states().unwrap(), [stands], "{status:?}");
             let row = reader.session(session).unwrap().unwrap();
             assert_eq!(row.state(), state, "{status:?}");
             store.join().await.unwrap();

@@ -120,25 +120,28 @@ impl Opened {
     /// The summary as it was written; computed now, without hidden metrics, when there is none or
     /// it is damaged.
     pub fn summary(&self) -> Result<Summary> {
-        let path = self.folder.summary();
-        let Ok(bytes) = input::bytes(&path) else {
-            return self.compute(None);
-        };
-        let read = serde_json::from_slice::<Summary>(&bytes);
-        match read.map_err(|e| e.to_string()) {
-            Ok(summary) if summary.schema == SUMMARY_SCHEMA => Ok(summary),
-            unusable => {
-                let why = unusable.map_or_else(
-                    |e| format!("is damaged ({e})"),
-                    |summary| format!("is of another version, {}", summary.schema),
-                );
+        match self.written_summary() {
+            Some(Ok(summary)) => Ok(summary),
+            Some(Err(why)) => {
+                let path = self.folder.summary();
                 say(&format!(
                     "warning: {} {why}: the figures are computed from farm.db, hidden metrics left out",
                     path.display()
                 ));
                 self.compute(None)
             }
+            None => self.compute(None),
         }
+    }
+
+    /// The summary as it was written, or why that cannot be used; none when there is none.
+    pub fn written_summary(&self) -> Option<Result<Summary, String>> {
+        let bytes = input::bytes(&self.folder.summary()).ok()?;
+        Some(match serde_json::from_slice::<Summary>(&bytes) {
+            Ok(summary) if summary.schema == SUMMARY_SCHEMA => Ok(summary),
+            Ok(summary) => Err(format!("is of another version, {}", summary.schema)),
+            Err(e) => Err(format!("is damaged ({e})")),
+        })
     }
 
     /// Computes the figures; without `measure`, hidden metrics are left out.

@@ -20,14 +20,20 @@ const ROWS: usize = 30;
 pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
     let opened = Opened::find(&args.run)?;
     let summary = opened.summary()?;
+    let run = opened.folder.spec(Path::new(RUNS));
     match opened.manifest.status {
         RunStatus::Finished => {}
         RunStatus::Running => say("the run is at work: these are its figures so far"),
-        RunStatus::Interrupted => say("the run was interrupted before all sessions had run"),
-        RunStatus::Failed => say("farm failed in this run: these are the figures of what was kept"),
+        RunStatus::Interrupted => say(&format!(
+            "the run was interrupted before all sessions had run: `farm resume {run}` goes on"
+        )),
+        RunStatus::Failed => say(&format!(
+            "farm failed in this run: these are the figures of what was kept, \
+             `farm resume {run}` goes on"
+        )),
     }
     let text = match args.format {
-        None => terminal(&summary, &opened.folder.spec(Path::new(RUNS)), args.all),
+        None => terminal(&summary, &run, args.all),
         Some(ReportFormat::Md) => report::markdown::render(&summary),
         Some(ReportFormat::Json) => report::json(&summary)?,
         Some(ReportFormat::Csv) => {

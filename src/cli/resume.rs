@@ -97,7 +97,10 @@ fn finished(before: &Opened, args: &ResumeArgs, seeds: &Range<u64>) -> Result<Op
     if manifest.status != RunStatus::Finished || *seeds != before.grid.seeds {
         return Ok(None);
     }
-    let summary = before.summary()?;
+    // One that is not there, or damaged, is made again.
+    let Some(Ok(summary)) = before.written_summary() else {
+        return Ok(None);
+    };
     let Ledger {
         errored,
         not_run,

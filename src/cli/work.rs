@@ -1,6 +1,7 @@
 //! What a run and its resumes share: from a plan and a store to the whole run folder.
 
 use std::{
+    fs,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -87,6 +88,8 @@ impl Work {
         };
         let before = so_far(&folder);
         let ended = self.run(open, &before);
+        // Gone already, but for what a copy that was broken off put there since.
+        drop(fs::remove_dir_all(folder.work()));
         manifest.status = match &ended {
             // A signal that came when all had run has interrupted nothing.
             Ok((summary, Some(_))) if summary.ledger.not_run > 0 => RunStatus::Interrupted,

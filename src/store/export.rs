@@ -221,12 +221,13 @@ impl Export<'_> {
         let steps = self.reader.steps(session, attempt)?;
         let turns = self.reader.turns(session, attempt)?;
         let usages: Vec<_> = turns.iter().map(|t| t.body.usage).collect();
+        let cost_usd = turns.iter().map(|t| t.cost_usd).sum();
         let steps = steps.iter().map(|s| &s.body);
         Ok(Outcome::so_far(
             Status::Interrupted,
             steps,
             &usages,
-            None,
+            cost_usd,
             None,
         ))
     }
