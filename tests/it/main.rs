@@ -21,6 +21,7 @@ mod output_folder;
 mod removing;
 mod schemas;
 mod signals;
+mod status;
 mod suite;
 mod support;
 mod terminal;
