@@ -23,6 +23,7 @@ mod removing;
 mod resume;
 mod schemas;
 mod signals;
+mod status;
 mod suite;
 mod support;
 mod terminal;

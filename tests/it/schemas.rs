@@ -14,7 +14,7 @@ use crate::support::farm_at_home;
 
 /// What people write. In it an unknown field is an error, in what farm writes it is not.
 const WRITTEN_BY_PEOPLE: [&str; 4] = ["case", "config", "script", "sealed"];
-const WRITTEN_BY_FARM: [&str; 5] = ["manifest", "scores", "summary", "timing", "trace"];
+const WRITTEN_BY_FARM: [&str; 6] = ["manifest", "scores", "status", "summary", "timing", "trace"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -108,7 +108,7 @@ fn a_run_at_work_says_all() {
     $0.0412 · 3 restarts · 1 lost attempt
 
     variant   passed  failed  errored  not_run  unscored  pass rate so far
-    ────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────
     baseline   1,231      69        2      897         1  0.947 [0.933, 0.958]
     cautious       0       0       12    2,188         0  n/a
     all        1,231      69       14    3,085         1
