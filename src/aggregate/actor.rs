@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::{
         domain::{CheckResult, Ledger, ScoreError},
-        store::{Options, Reader, Store},
+        store::{Options, Reader, Standing, Store},
     };
 
     /// How a session ended, and the verdict if there is one.
@@ -190,7 +190,7 @@ mod tests {
             let reader = Reader::open(&path).unwrap();
             assert_eq!(tally.lock().unwrap().ledger, want, "{status:?}");
             assert_eq!(reader.ledger(&grid).unwrap(), want, "{status:?}");
-            let stands = store::Standing {
+            let stands = Standing {
                 session,
                 attempt,
                 state,

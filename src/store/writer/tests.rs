@@ -317,7 +317,7 @@ async fn a_full_disk_fails_all_who_wait_and_says_so() {
     let error = store.join().await.unwrap_err();
     assert_eq!(error.kind, crate::error::ErrorKind::Internal);
     assert_eq!(error.message, full.to_string());
-    assert!(error.hint.unwrap().contains("farm report"));
+    assert!(error.hint.unwrap().contains("farm resume"));
     // What was committed before stays, what failed is not there.
     assert_eq!(Reader::open(&path).unwrap().states().unwrap().len(), 1);
 }
