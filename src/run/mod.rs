@@ -11,6 +11,7 @@ pub mod rest;
 pub mod schedule;
 mod shutdown;
 mod supervisor;
+mod writes;
 
 use std::{
     path::PathBuf,
