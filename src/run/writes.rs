@@ -1,0 +1,45 @@
+//! What is written of sessions from outside: when their actor is gone, or never was.
+
+use crate::{
+    domain::{Outcome, SessionId, Status},
+    session::StoredTurn,
+    store::Write,
+};
+
+/// Puts a session on record, if it is not.
+pub(super) fn begin(session: SessionId, attempt: u32, ts: f64) -> Write {
+    Write::Begin {
+        session,
+        attempt,
+        ts,
+    }
+}
+
+/// What is kept of an attempt that is given up.
+pub(super) fn lost_attempt(
+    session: SessionId,
+    attempt: u32,
+    reason: &str,
+    turns: &[StoredTurn],
+    ts: f64,
+) -> Write {
+    Write::LostAttempt {
+        session,
+        attempt,
+        reason: reason.into(),
+        cost_usd: cost(turns),
+        ts,
+    }
+}
+
+/// The end of a session that is ended from outside, after these durable turns.
+pub(super) fn so_far(status: Status, turns: &[StoredTurn], why: &str) -> Outcome {
+    let steps = turns.iter().flat_map(|turn| &turn.steps);
+    let usages: Vec<_> = turns.iter().map(|turn| turn.reply.usage).collect();
+    Outcome::so_far(status, steps, &usages, cost(turns), Some(why.to_owned()))
+}
+
+/// US dollars, unknown if any turn's price is.
+fn cost(turns: &[StoredTurn]) -> Option<f64> {
+    turns.iter().map(|turn| turn.cost_usd).sum()
+}
