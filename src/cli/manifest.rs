@@ -11,7 +11,8 @@ use crate::{
     error::{Context, Result},
     store::{
         Totals,
-        manifest::{self, Inputs, Manifest, Prompt, RunStatus, Shape, Suite, Variant, rfc3339},
+        manifest::{self, Inputs, Manifest, Prompt, RunStatus, Shape, Suite, Variant},
+        rfc3339,
     },
 };
 

@@ -24,10 +24,7 @@ use crate::{
     domain::Ledger,
     error::{Context, Error, Result},
     run::{Rest, rest::Wish},
-    store::{
-        self, Held, Reader, RunFolder, Store,
-        manifest::{RunStatus, rfc3339},
-    },
+    store::{self, Held, Reader, RunFolder, Store, manifest::RunStatus, rfc3339},
 };
 
 pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {

@@ -18,9 +18,7 @@ use crate::{
     },
     stats::{DIGITS, round_sig},
     store::{
-        Holder, Overview, Reader, RunFolder,
-        manifest::{RunStatus, rfc3339},
-        overview::recently,
+        Holder, Overview, Reader, RunFolder, manifest::RunStatus, overview::recently, rfc3339,
     },
 };
 

@@ -29,7 +29,9 @@ use crate::{
     run::{Ended, Rest, Run, Setup, Shutdown, WindDown},
     store::{
         self, Manifest, Reader, RunFolder, Store, Timing, Totals, Worked,
-        manifest::{RunStatus, Span, TIMING_SCHEMA, rfc3339},
+        manifest::RunStatus,
+        rfc3339,
+        timing::{self, Span},
     },
 };
 
@@ -255,7 +257,7 @@ fn close(folder: &RunFolder, mut manifest: Manifest, span: Span, before: &Worked
         ..span
     });
     Timing {
-        schema: TIMING_SCHEMA.to_owned(),
+        schema: timing::SCHEMA.to_owned(),
         run: manifest.run,
         spans,
     }

@@ -1,31 +1,20 @@
-//! `manifest.json`: what a run is made of, and `timing.json`: where and how long it ran.
-//!
-//! The manifest can be published: its paths are relative and no host stands in it.
+//! `manifest.json`: what a run is made of. It can be published: its paths are relative and no host
+//! stands in it.
 
 use std::{collections::BTreeMap, ops::Range, path::Path};
 
-use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{atomic, reader::Totals};
+use super::{document, reader::Totals};
 use crate::{
     domain::{Limits, Reading, VariantName, input},
-    error::{Error, Result},
+    error::Result,
 };
 
 /// The version written to `schema` of a manifest.
 pub const SCHEMA: &str = "farm.manifest/1";
-
-/// The version written to `schema` of `timing.json`.
-pub const TIMING_SCHEMA: &str = "farm.timing/1";
-
-/// A moment as farm writes it: RFC 3339, UTC.
-#[must_use]
-pub fn rfc3339(moment: Timestamp) -> String {
-    moment.to_string()
-}
 
 /// What a run is made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -196,40 +185,13 @@ pub struct Change {
     pub to: Value,
 }
 
-/// Where and how long a run was at work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Timing {
-    /// The version of the format.
-    #[schemars(extend("const" = TIMING_SCHEMA))]
-    pub schema: String,
-    /// The run's id.
-    pub run: String,
-    /// One for the run and one for each resume.
-    pub spans: Vec<Span>,
-}
-
-/// One process at work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Span {
-    /// The machine's name.
-    pub host: String,
-    /// RFC 3339, UTC.
-    pub began: String,
-    /// Seconds from begin to end.
-    pub wall_s: f64,
-    /// Sessions that ended in it.
-    pub sessions: u64,
-    /// Seconds that those worked, all together, waits left out.
-    pub work_s: f64,
-}
-
 impl Manifest {
     /// Reads a manifest; fields that this farm does not know are ignored.
     ///
     /// # Errors
     /// When it is missing, damaged or of a newer farm.
     pub fn read(path: &Path) -> Result<Self> {
-        read(path, SCHEMA)
+        document::read(path, SCHEMA)
     }
 
     /// Writes it whole or not at all.
@@ -237,25 +199,7 @@ impl Manifest {
     /// # Errors
     /// When the disk refuses.
     pub fn write(&self, path: &Path) -> Result<()> {
-        write(path, self)
-    }
-}
-
-impl Timing {
-    /// Reads `timing.json`.
-    ///
-    /// # Errors
-    /// When it is missing, damaged or of a newer farm.
-    pub fn read(path: &Path) -> Result<Self> {
-        read(path, TIMING_SCHEMA)
-    }
-
-    /// Writes it whole or not at all.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        write(path, self)
+        document::write(path, self)
     }
 }
 
@@ -264,60 +208,15 @@ pub(super) fn is_one(path: &Path) -> bool {
     let value = input::text(path)
         .ok()
         .and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    value.is_some_and(|value| version(&value, SCHEMA).is_some())
-}
-
-/// The version that a file names, if it is a file of `schema` in any version.
-fn version<'a>(value: &'a Value, schema: &str) -> Option<&'a str> {
-    let version = value.get("schema")?.as_str()?;
-    let (family, _) = schema.rsplit_once('/')?;
-    version
-        .strip_prefix(family)?
-        .starts_with('/')
-        .then_some(version)
-}
-
-fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
-    let text = input::text(path).map_err(|e| {
-        Error::input(format!("{} cannot be read: {e}", path.display()))
-            .hint("name a run folder, its id or `latest`")
-            .caused_by(e)
-    })?;
-    let damaged = |e: serde_json::Error| {
-        let place = format!("{}:{}:{}", path.display(), e.line(), e.column());
-        Error::input(format!("{place}: not valid as {schema}: {e}"))
-            .hint("restore the file from a copy")
-            .caused_by(e)
-    };
-    let value: Value = serde_json::from_str(&text).map_err(damaged)?;
-    match version(&value, schema) {
-        None => Err(Error::input(format!(
-            "{}: not a {} of farm: its `schema` is not {schema}",
-            path.display(),
-            schema.trim_start_matches("farm.").trim_end_matches("/1"),
-        ))
-        .hint("name the folder of a run; `farm runs` lists the runs")),
-        Some(version) if version != schema => Err(Error::input(format!(
-            "{}: its schema is {version}, this farm knows {schema}",
-            path.display(),
-        ))
-        .hint("use the farm that wrote it, or a newer one")),
-        // From the text, for its lines and columns.
-        Some(_) => serde_json::from_str(&text).map_err(damaged),
-    }
-}
-
-fn write(path: &Path, value: &impl Serialize) -> Result<()> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|e| {
-        Error::internal(format!("{} cannot be written: {e}", path.display())).caused_by(e)
-    })?;
-    text.push(b'\n');
-    atomic::write(path, &text)
+    value.is_some_and(|value| document::version(&value, SCHEMA).is_some())
 }
 
 #[cfg(test)]
 pub(super) mod tests {
+    use jiff::Timestamp;
+
     use super::*;
+    use crate::store::{Timing, rfc3339, timing};
 
     pub(crate) fn manifest(run: &str, created: &str) -> Manifest {
         Manifest {
@@ -377,9 +276,9 @@ pub(super) mod tests {
         assert_eq!(manifest.changes[0].at, "1970-01-01T00:00:00Z");
 
         let timing = Timing {
-            schema: TIMING_SCHEMA.to_owned(),
+            schema: timing::SCHEMA.to_owned(),
             run: "r".to_owned(),
-            spans: vec![Span {
+            spans: vec![timing::Span {
                 host: "h".to_owned(),
                 began: rfc3339(Timestamp::UNIX_EPOCH),
                 wall_s: 1.5,
