@@ -50,6 +50,14 @@ impl Opened {
                     .hint("restore it from a copy of the run"),
             );
         }
+        if !folder.cases().exists() {
+            let run = folder.path().display();
+            let hint = match folder.holder() {
+                Ok(Some(_)) => "it is being set up: try again in a moment".to_owned(),
+                _ => format!("its cases.jsonl is missing: `farm rm {run}` removes what is there"),
+            };
+            return Err(Error::input(format!("the run in {run} has not begun")).hint(hint));
+        }
         let lines = jsonl::read::<Case>(&folder.cases(), Secrecy::Public);
         if !lines.problems.is_empty() {
             return Err(Error::problems(lines.problems));
