@@ -179,7 +179,7 @@ fn of(
 fn published(opened: &Opened, summary: &Summary) -> Status {
     let totals = opened.manifest.totals;
     let costs = summary.variants.iter().map(|v| v.overall.cost_usd.total);
-    let cost = costs.fold(Some(totals.lost_cost_usd), |sum, cost| Some(sum? + cost?));
+    let cost = costs.sum::<Option<f64>>();
     let variants = summary.variants.iter().map(|v| VariantStatus {
         variant: v.variant.clone(),
         ledger: v.ledger,
@@ -195,7 +195,7 @@ fn published(opened: &Opened, summary: &Summary) -> Status {
         in_flight: None,
         sessions_per_s: None,
         eta_s: None,
-        cost_usd: cost.map(round),
+        cost_usd: cost.map(|usd| round(usd + totals.lost_cost_usd)),
         totals,
         variants: variants.collect(),
         errors: None,
