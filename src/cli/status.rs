@@ -1,4 +1,8 @@
-use std::{path::Path, thread, time::Duration};
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use jiff::Timestamp;
 
@@ -24,6 +28,9 @@ use crate::{
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// How long a run may take from its manifest to its cases.
+const FURNISHING: Duration = Duration::from_secs(1);
 
 /// Groups of errors that are told one by one.
 const GROUPS: usize = 10;
@@ -61,16 +68,7 @@ pub(super) fn status(args: &StatusArgs) -> Result<Exit> {
 
 /// How the run in this folder stands now.
 fn look(folder: &RunFolder) -> Result<Status> {
-    let (opened, worker) = loop {
-        let opened = Opened::at(folder.clone())?;
-        match opened.manifest.status {
-            RunStatus::Running => match folder.holder()? {
-                None => {} // It came to its end between the two looks.
-                worker => break (opened, worker),
-            },
-            _ => break (opened, None),
-        }
-    };
+    let (opened, worker) = open(folder)?;
     match Reader::open_if_begun(&folder.database())? {
         Some(reader) => reader.at_once(|| begun(&opened, &reader, worker)),
         None if worker.is_some() || !has_begun(&opened) => {
@@ -79,6 +77,29 @@ fn look(folder: &RunFolder) -> Result<Status> {
             of(&opened, worker, &overview, in_flight)
         }
         None => Ok(published(&opened, &opened.summary()?)),
+    }
+}
+
+/// The run, and who is at work in it.
+fn open(folder: &RunFolder) -> Result<(Opened, Option<Holder>)> {
+    let began = Instant::now();
+    loop {
+        let opened = match Opened::at(folder.clone()) {
+            // The manifest is written first: whoever begins the run is about to write its cases.
+            Err(_) if !folder.cases().exists() && began.elapsed() < FURNISHING => {
+                thread::sleep(FURNISHING / 100);
+                continue;
+            }
+            opened => opened?,
+        };
+        if opened.manifest.status != RunStatus::Running {
+            return Ok((opened, None));
+        }
+        let worker = folder.holder()?;
+        if worker.is_some() {
+            return Ok((opened, worker));
+        }
+        // It came to its end between the two looks.
     }
 }
 
@@ -158,7 +179,7 @@ fn of(
 fn published(opened: &Opened, summary: &Summary) -> Status {
     let totals = opened.manifest.totals;
     let costs = summary.variants.iter().map(|v| v.overall.cost_usd.total);
-    let cost = costs.fold(Some(totals.lost_cost_usd), |sum, cost| Some(sum? + cost?));
+    let cost = costs.sum::<Option<f64>>();
     let variants = summary.variants.iter().map(|v| VariantStatus {
         variant: v.variant.clone(),
         ledger: v.ledger,
@@ -174,7 +195,7 @@ fn published(opened: &Opened, summary: &Summary) -> Status {
         in_flight: None,
         sessions_per_s: None,
         eta_s: None,
-        cost_usd: cost.map(round),
+        cost_usd: cost.map(|usd| round(usd + totals.lost_cost_usd)),
         totals,
         variants: variants.collect(),
         errors: None,

@@ -1,4 +1,7 @@
-use rusqlite::{Row, types::Type};
+use rusqlite::{
+    Row,
+    types::{Type, ValueRef},
+};
 use serde::de::{DeserializeOwned, IntoDeserializer, value::Error as WordError};
 
 use crate::domain::{CheckResult, Outcome, SessionId, SessionState, Status};
@@ -52,7 +55,7 @@ FROM session WHERE id = ?1";
 
 /// The states alone, with the columns in the order of [`read_state`].
 pub(super) const STATES: &str = "
-SELECT id, status, passed, score_error IS NOT NULL, attempt FROM session ORDER BY id";
+SELECT id, status, passed, score_error, attempt FROM session ORDER BY id";
 
 impl SessionRow {
     /// Why it is errored: of its scoring, or of its own end.
@@ -134,10 +137,10 @@ fn state(status: Status, verdict: Verdict) -> SessionState {
 
 pub(super) fn read_state(row: &Row<'_>) -> rusqlite::Result<Standing> {
     let session = SessionId(row.get::<_, i64>(0)?.cast_unsigned());
-    let verdict = match (row.get::<_, Option<bool>>(2)?, row.get::<_, bool>(3)?) {
-        (_, true) => Verdict::Broken,
-        (Some(passed), false) => Verdict::Passed(passed),
-        (None, false) => Verdict::None,
+    let verdict = match (row.get(2)?, row.get_ref(3)?) {
+        (None, ValueRef::Null) => Verdict::None,
+        (Some(passed), ValueRef::Null) => Verdict::Passed(passed),
+        _ => Verdict::Broken,
     };
     let status: Option<Status> = word(row, 1)?;
     Ok(Standing {
