@@ -53,7 +53,9 @@ impl Opened {
         if !folder.cases().exists() {
             let run = folder.path().display();
             let hint = match folder.holder() {
-                Ok(Some(_)) => "it is being set up: try again in a moment".to_owned(),
+                Ok(Some(holder)) if holder.pid != std::process::id() => {
+                    "it is being set up: try again in a moment".to_owned()
+                }
                 _ => format!("its cases.jsonl is missing: `farm rm {run}` removes what is there"),
             };
             return Err(Error::input(format!("the run in {run} has not begun")).hint(hint));
