@@ -44,7 +44,7 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     let ready = setup::prepare(&input)?;
     work::deadline(ready.config.run.until, began)?;
     changed::refuse(&before, &ready, &input.cases)?;
-    let is_blank = store::is_blank(&folder.database())?;
+    let is_blank = is_blank(&before)?;
     let rest = match is_blank {
         true => Rest::default(),
         false => rest(&folder, args, &ready)?,
@@ -118,6 +118,26 @@ fn finished(before: &Opened, args: &ResumeArgs, seeds: &Range<u64>) -> Result<Op
         wind_down: None,
         unscored: !is_scored,
     }))
+}
+
+/// Whether nothing had begun when farm died. A run that came to its end, or left the log of a
+/// database that is gone, had begun: to begin it anew would lose what was durable.
+fn is_blank(before: &Opened) -> Result<bool> {
+    let database = before.folder.database();
+    let is_blank = store::is_blank(&database)?;
+    let ended = matches!(
+        before.manifest.status,
+        RunStatus::Finished | RunStatus::Interrupted
+    );
+    let left_log = !database.exists() && database.with_extension("db-wal").exists();
+    if is_blank && (ended || left_log) {
+        let path = database.display();
+        return Err(
+            Error::internal(format!("store: database is not there: {path}"))
+                .hint("restore farm.db from a copy or a bundle, or begin a new run"),
+        );
+    }
+    Ok(is_blank)
 }
 
 /// What `farm run` would have to be told for the same run.
