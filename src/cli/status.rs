@@ -103,10 +103,13 @@ fn open(folder: &RunFolder) -> Result<(Opened, Option<Holder>)> {
     }
 }
 
-/// Whether a run without a database had begun: then it has been published. farm may have died
-/// before the first session; then it left its lock and nothing of what comes after.
+/// Whether a run without a database had begun: then it was published, or the database is gone. farm
+/// may have died before the first session; then it left its lock and nothing of what comes after.
 fn has_begun(opened: &Opened) -> bool {
-    opened.folder.taken().is_none() || opened.folder.summary().exists()
+    let folder = &opened.folder;
+    folder.taken().is_none()
+        || folder.summary().exists()
+        || folder.database().with_extension("db-wal").exists()
 }
 
 /// From the database.

@@ -341,6 +341,15 @@ fn of_a_run_that_died_before_its_first_session() {
         assert_eq!(status["ledger"]["not_run"], 3);
         assert_eq!(status["in_flight"], Value::Null);
     }
+    // The log of a database that is gone: it had begun.
+    fs::remove_file(folder.path("run/farm.db")).unwrap();
+    folder.write("run/farm.db-wal", "");
+    let said = folder.farm(["status", "run"]).exits(2);
+    assert!(
+        said.stderr.contains("run/farm.db is missing"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
