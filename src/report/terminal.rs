@@ -96,8 +96,8 @@ impl Page<'_> {
         }
         if ledger.missing() > 0 {
             let again = match ledger.errored + ledger.not_run {
-                0 => "",
-                _ => " A new `farm run` runs them again.",
+                0 => String::new(),
+                _ => format!(" `farm resume {}` runs them again.", self.view.run),
             };
             warnings.push(format!(
                 "{} missing from every figure: {}.{again}",
