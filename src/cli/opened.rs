@@ -79,6 +79,15 @@ impl Opened {
         })
     }
 
+    /// Whether a run without a database had begun: then it was published, or the database is gone.
+    /// A farm that died before the first session left its lock, and nothing of what comes after.
+    pub fn had_begun(&self) -> bool {
+        let folder = &self.folder;
+        folder.taken().is_none()
+            || folder.summary().exists()
+            || folder.database().with_extension("db-wal").exists()
+    }
+
     /// What its traces are written with.
     pub fn with_export<T>(&self, then: impl FnOnce(&Export<'_>) -> Result<T>) -> Result<T> {
         let reader = self.reader()?;

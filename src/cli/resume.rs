@@ -44,11 +44,9 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     let ready = setup::prepare(&input)?;
     work::deadline(ready.config.run.until, began)?;
     changed::refuse(&before, &ready, &input.cases)?;
-    let is_blank = is_blank(&before)?;
-    let rest = match is_blank {
-        true => Rest::default(),
-        false => rest(&folder, args, &ready)?,
-    };
+    let rest = rest(&before, args, &ready)?;
+    let is_blank = rest.is_none();
+    let rest = rest.unwrap_or_default();
     say_what_is_left(args, &ready, &rest);
     let manifest = renew(&before, &recorded, &ready, &input, began)?;
     clear(&folder)?;
@@ -120,26 +118,6 @@ fn finished(before: &Opened, args: &ResumeArgs, seeds: &Range<u64>) -> Result<Op
     }))
 }
 
-/// Whether nothing had begun when farm died. A run that came to its end, or left the log of a
-/// database that is gone, had begun: to begin it anew would lose what was durable.
-fn is_blank(before: &Opened) -> Result<bool> {
-    let database = before.folder.database();
-    let is_blank = store::is_blank(&database)?;
-    let ended = matches!(
-        before.manifest.status,
-        RunStatus::Finished | RunStatus::Interrupted
-    );
-    let left_log = !database.exists() && database.with_extension("db-wal").exists();
-    if is_blank && (ended || left_log) {
-        let path = database.display();
-        return Err(
-            Error::internal(format!("store: database is not there: {path}"))
-                .hint("restore farm.db from a copy or a bundle, or begin a new run"),
-        );
-    }
-    Ok(is_blank)
-}
-
 /// What `farm run` would have to be told for the same run.
 fn input(
     args: &ResumeArgs,
@@ -186,13 +164,26 @@ fn cases(args: &ResumeArgs, before: &Opened) -> Result<PathBuf> {
     })
 }
 
-/// What is left to do, from the store.
-fn rest(folder: &RunFolder, args: &ResumeArgs, ready: &Ready) -> Result<Rest> {
+/// What is left to do, from the store; none if nothing had begun when farm died.
+fn rest(before: &Opened, args: &ResumeArgs, ready: &Ready) -> Result<Option<Rest>> {
     let wish = Wish {
         keep_errors: args.keep_errors,
         is_scored: ready.sealed.is_some(),
     };
-    Ok(Rest::of(Reader::open(&folder.database())?.states()?, wish))
+    let database = before.folder.database();
+    // Failed it may have before its first session.
+    let is_over = [RunStatus::Finished, RunStatus::Interrupted].contains(&before.manifest.status);
+    match Reader::open_if_begun(&database)? {
+        Some(reader) => Ok(Some(Rest::of(reader.states()?, wish))),
+        None if is_over || before.had_begun() => {
+            let path = database.display();
+            Err(
+                Error::internal(format!("store: database is not there: {path}"))
+                    .hint("restore farm.db from a copy or a bundle, or begin a new run"),
+            )
+        }
+        None => Ok(None),
+    }
 }
 
 fn say_what_is_left(args: &ResumeArgs, ready: &Ready, rest: &Rest) {

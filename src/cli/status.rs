@@ -71,7 +71,7 @@ fn look(folder: &RunFolder) -> Result<Status> {
     let (opened, worker) = open(folder)?;
     match Reader::open_if_begun(&folder.database())? {
         Some(reader) => reader.at_once(|| begun(&opened, &reader, worker)),
-        None if worker.is_some() || !has_begun(&opened) => {
+        None if worker.is_some() || !opened.had_begun() => {
             let overview = Overview::of(&opened.grid);
             let in_flight = worker.as_ref().map(|_| InFlight::default());
             of(&opened, worker, &overview, in_flight)
@@ -101,15 +101,6 @@ fn open(folder: &RunFolder) -> Result<(Opened, Option<Holder>)> {
         }
         // It came to its end between the two looks.
     }
-}
-
-/// Whether a run without a database had begun: then it was published, or the database is gone. farm
-/// may have died before the first session; then it left its lock and nothing of what comes after.
-fn has_begun(opened: &Opened) -> bool {
-    let folder = &opened.folder;
-    folder.taken().is_none()
-        || folder.summary().exists()
-        || folder.database().with_extension("db-wal").exists()
 }
 
 /// From the database.

@@ -30,7 +30,6 @@ pub use manifest::Manifest;
 pub use overview::{Overview, Waits};
 pub use reader::{Reader, StepRow, Totals, TurnRow, Worked};
 pub use row::{Score, SessionRow, Standing};
-pub use schema::is_blank;
 pub use timing::Timing;
 pub use write::{At, Write};
 pub use writer::{AbortAt, Durability, Handle, Moment, Options, Stats, Store, StoreLost};

@@ -109,10 +109,7 @@ impl Reader {
             return Ok(None);
         }
         let conn = connect(path)?;
-        let tables: i64 = conn
-            .query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))
-            .map_err(|e| fault(path, e))?;
-        if tables == 0 {
+        if schema::tables(&conn).map_err(|e| fault(path, e))? == 0 {
             return Ok(None);
         }
         Self::checked(conn, path).map(Some)

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::fault::fault;
 use crate::{
@@ -123,22 +123,8 @@ fn build(conn: &mut Connection, grid: &Grid) -> rusqlite::Result<()> {
     tx.commit()
 }
 
-/// Whether there is no database yet, or one without tables: a run that had not begun when farm died.
-///
-/// # Errors
-/// When the file cannot be read.
-pub fn is_blank(path: &Path) -> Result<bool> {
-    if !path.exists() {
-        return Ok(true);
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(path, flags)
-        .and_then(|conn| tables(&conn))
-        .map(|tables| tables == 0)
-        .map_err(|e| fault(path, e))
-}
-
-fn tables(conn: &Connection) -> rusqlite::Result<i64> {
+/// How many tables, indices and views there are: none in a database of which nothing was committed.
+pub(super) fn tables(conn: &Connection) -> rusqlite::Result<i64> {
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))
 }
 
