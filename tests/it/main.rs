@@ -9,8 +9,10 @@
 
 mod apart;
 mod bad_input;
+mod broken_disk;
 mod canary;
 mod commands;
+mod damaged;
 mod determinism;
 mod golden;
 mod golden_replies;
@@ -19,6 +21,7 @@ mod gsm8k;
 mod law;
 mod older_run;
 mod output_folder;
+mod own_mounts;
 mod removing;
 mod resume;
 mod schemas;
