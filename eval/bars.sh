@@ -1,0 +1,79 @@
+#!/bin/sh
+# Measures what a run costs that is killed, watched or ended, and prints each as a ratio to its bar
+# (below 1.00 is better). The ratios belong to the machine; the bars are for two cores.
+#
+#   resume     a run of 200,000 finished sessions and 1,000 more to do: from the start of the
+#              process to the first session
+#   status     `farm status` beside a run with 1,000 sessions in flight, median of 20
+#   interrupt  from the second signal to the end of that run
+#
+# Needs 2 GB of disk under TMPDIR and GNU date.
+set -eu
+cd "$(dirname "$0")/.."
+cargo build --release --quiet
+farm="$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/farm"
+dir=$(mktemp -d)
+pid=
+trap 'rm -rf "$dir"' EXIT
+trap '[ -z "$pid" ] || kill -s KILL "$pid"; exit 130' INT TERM
+cd "$dir"
+
+now() { date +%s%N; }
+# NAME, nanoseconds, milliseconds of the bar
+bar() {
+    awk -v name="$1" -v ns="$2" -v bar="$3" 'BEGIN {
+        printf "%-10s %8.1f ms, ratio to bar %.3f (bar %d ms)\n", name, ns / 1e6, ns / 1e6 / bar, bar
+    }'
+}
+# Fails unless a command ends with this exit code.
+exits() {
+    want=$1
+    shift
+    code=0
+    "$@" || code=$?
+    [ "$code" = "$want" ] || { echo "exit $code, not $want: $*" >&2; exit 1; }
+}
+
+awk 'BEGIN {
+    for (n = 0; n < 1000; n++) {
+        a = n + 11
+        printf "{\"id\":\"c%04d\",\"task\":\"What is %d * 7?\",\"tools\":[\"calculator\"],\"script\":[{\"thought\":\"I will multiply.\",\"tool_call\":{\"tool\":\"calculator\",\"args\":{\"expression\":\"%d * 7\"}}},{\"answer\":\"{{observation}}\"}]}\n", n, a, a >"cases.jsonl"
+        printf "{\"id\":\"c%04d\",\"checks\":[{\"kind\":\"answer_number\",\"equals\":%d}]}\n", n, a * 7 >"sealed.jsonl"
+    }
+}'
+echo '[models.scripted]
+kind = "scripted"' >fast.toml
+{ cat fast.toml; echo 'latency_ms = 5000'; } >slow.toml
+suite="cases.jsonl --sealed sealed.jsonl --quiet"
+
+# shellcheck disable=SC2086 # the words of $suite
+exits 0 "$farm" run $suite --config fast.toml --seeds 200 --concurrency 256 --out done
+began=$(now)
+exits 0 "$farm" resume done --quiet --seeds 201 -v --log resume.log
+first=$(sed -n 's/ .* run begins .*//p' resume.log | head -n 1)
+bar resume $(($(date -d "$first" +%s%N) - began)) 2000
+
+# shellcheck disable=SC2086
+"$farm" run $suite --config slow.toml --seeds 3 --concurrency 1000 --out live -vv --log live.log &
+pid=$!
+tries=0
+until [ "$(grep -c 'asks key=' live.log 2>/dev/null)" -ge 1000 ] 2>/dev/null; do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || { echo "1,000 sessions are not in flight" >&2; kill -s KILL $pid; exit 1; }
+    sleep 0.05
+done
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    began=$(now)
+    exits 0 "$farm" status live >/dev/null
+    echo $(($(now) - began))
+done >status.ns
+bar status "$(sort -n status.ns | sed -n 10p)" 100
+
+kill -s INT $pid
+sleep 0.2
+kill -0 $pid # still at work
+kill -s INT $pid
+began=$(now)
+exits 3 wait $pid
+pid=
+bar interrupt $(($(now) - began)) 1000
