@@ -52,3 +52,25 @@ fn at_random_times_while_replies_are_slow() {
     });
     assert!(tally.kills >= 2 * kills, "{} kills", tally.kills);
 }
+
+#[test]
+fn while_it_exports() {
+    let kills = if is_long() { 200 } else { 12 };
+    let suite = Suite::shipped().with(&["--seeds", "3"]);
+    let undisturbed = Reference::of(&suite, 64);
+    let mut random = Random::new(4);
+    let jobs: Vec<_> = (0..kills).map(|n| (n, random.within(0..80))).collect();
+    let tally = campaign("kill -9 while traces are written", &jobs, |(n, millis)| {
+        let mut run = Run::new(&suite, &format!("exported-{n}"), 64);
+        let mut process = run.start(None);
+        assert!(process.until(|process| process.log.is_over));
+        thread::sleep(Duration::from_millis(*millis));
+        process.kill();
+        run.end(process);
+        let tally = run.finish();
+        assert_eq!(tally.redone, 0);
+        undisturbed.is_met_by(&run);
+        tally
+    });
+    assert!(tally.kills >= jobs.len() / 3, "{} kills", tally.kills);
+}

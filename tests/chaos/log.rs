@@ -27,6 +27,8 @@ pub(crate) struct Log {
     pub(crate) begun: BTreeSet<String>,
     /// Sessions that were scored.
     pub(crate) settled: u64,
+    /// Whether all sessions are done, so that traces and summary are to be written.
+    pub(crate) is_over: bool,
     /// How many commits the store counted, once it is closed.
     pub(crate) commits: Option<u64>,
 }
@@ -40,6 +42,7 @@ impl Log {
             asked: Vec::new(),
             begun: BTreeSet::new(),
             settled: 0,
+            is_over: false,
             commits: None,
         }
     }
@@ -69,6 +72,8 @@ impl Log {
                 .insert(fields.split(' ').next().unwrap().to_owned());
         } else if line.contains("session settled ") {
             self.settled += 1;
+        } else if line.contains("run over ") {
+            self.is_over = true;
         } else if let Some((_, fields)) = line.split_once("store closed ") {
             self.commits = field(fields, "commits");
         }
