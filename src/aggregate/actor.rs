@@ -19,6 +19,8 @@ pub struct Aggregator;
 pub enum Message {
     /// A session has ended in this attempt, and that is durable.
     Ended(SessionId, u32, Arc<Outcome>),
+    /// A session that an earlier process brought to its end, in this attempt, is to be scored.
+    OnRecord(SessionId, u32),
     /// A session has been scored.
     Scored(SessionId, Verdict),
 }
@@ -54,6 +56,7 @@ impl Actor for Aggregator {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Ended(id, attempt, outcome) => counting.ended(id, attempt, &outcome),
+            Message::OnRecord(id, attempt) => drop(counting.unscored.insert(id, attempt)),
             Message::Scored(session, verdict) => {
                 // The end of a session is counted before it goes to the scorer.
                 let Some(score) = counting.scored(session, &verdict) else {

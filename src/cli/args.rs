@@ -3,8 +3,6 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::domain::CaseId;
-
 /// Runs an agent many times, in parallel, and says how good it is with honest error bars.
 #[derive(Debug, Parser)]
 #[command(name = "farm", version, max_term_width = 100, propagate_version = true)]
@@ -94,12 +92,6 @@ pub struct InputArgs {
     /// Only the first N of the selected cases
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// These cases, in this order: those of a run that goes on
-    #[arg(skip)]
-    pub only: Option<Vec<CaseId>>,
-    /// With a scorer, whatever the config says
-    #[arg(skip)]
-    pub scored: bool,
     /// How many seeds: N, or A..B for A to B-1
     #[arg(long, value_name = "N|A..B")]
     pub seeds: Option<String>,

@@ -20,11 +20,12 @@ use crate::{
 /// # Errors
 /// Names all that changed, and how.
 pub(super) fn refuse(before: &Opened, ready: &Ready, cases: &Path) -> Result<()> {
+    let meaning = ready.config.meaning();
     let manifest = &before.manifest;
     let mut problems = Vec::new();
     let config = Path::new("config");
-    if !manifest.meaning.is_null() {
-        let found = config::differences(&manifest.meaning, &ready.config.meaning());
+    if let Some(was) = &manifest.meaning {
+        let found = config::differences(was, &meaning);
         problems.extend(found.iter().map(|d| Problem::file(config, d.to_string())));
     }
     let digests = [&manifest.inputs.sha256, &ready.inputs];
@@ -38,16 +39,25 @@ pub(super) fn refuse(before: &Opened, ready: &Ready, cases: &Path) -> Result<()>
                 // Told with the config.
                 name if name.starts_with("prompt ") => {}
                 name => {
+                    let file = if name == "sealed" {
+                        &ready.sealed_file
+                    } else {
+                        cases
+                    };
                     let path = name.to_owned();
                     let difference = Difference { path, from, to };
-                    problems.push(Problem::file(cases, difference.to_string()));
+                    problems.push(Problem::file(file, difference.to_string()));
                 }
             }
         }
     }
-    // Of the config of a run of an older farm, the digest alone tells.
-    if problems.is_empty() && manifest.meaning.is_null() && manifest.digest != ready.digest {
-        problems.push(Problem::file(config, "it does not mean what it meant"));
+    if problems.is_empty() && manifest.meaning.is_none() {
+        // Of the config of a run of an older farm, the digest alone tells.
+        let inputs = &manifest.inputs.sha256;
+        let digest = config::digest(&json!({"config": meaning, "inputs": inputs}))?;
+        if digest != manifest.digest {
+            problems.push(Problem::file(config, "it does not mean what it meant"));
+        }
     }
     if problems.is_empty() {
         return Ok(());

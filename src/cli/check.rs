@@ -14,7 +14,8 @@ use crate::{
 
 /// `farm check CASES`: everything that would stop a run, and what would spoil it.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
-    let inputs = setup::read(&args.input)?;
+    let request = args.input.request()?;
+    let inputs = setup::read(&request)?;
     if let Some(sealed) = &inputs.sealed {
         for leak in leaks::answers(&args.input.cases, &inputs.cases, &inputs.config, sealed) {
             say(&format!("warning: {leak}"));
@@ -26,7 +27,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     for unused in unused_scripts(&inputs) {
         say(&format!("warning: {unused}"));
     }
-    let ready = setup::plan(&args.input, inputs)?;
+    let ready = setup::plan(&request, inputs)?;
     let grid = &ready.plan.grid;
     say(&format!(
         "ok: {} × {} × {} = {}",

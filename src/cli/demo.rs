@@ -1,5 +1,7 @@
 use std::fs;
 
+use jiff::Timestamp;
+
 use super::{
     args::{DemoArgs, InputArgs},
     exit::{Exit, print, say},
@@ -23,15 +25,16 @@ pub(super) fn demo(args: &DemoArgs) -> Result<Exit> {
 fn show(args: &DemoArgs, inputs: &std::path::Path) -> Result<Exit> {
     starter::write(inputs).input(|| format!("cannot write to {}", inputs.display()))?;
     let cases = inputs.join("eval/cases.jsonl");
-    let ready = setup::prepare(&InputArgs {
+    let input = InputArgs {
         cases: cases.clone(),
         config: Some(inputs.join("configs/farm.toml")),
         sealed: Some(inputs.join("configs/sealed/cases.jsonl")),
         case: vec![CASE.to_owned()],
         seeds: Some("1".to_owned()),
         ..InputArgs::default()
-    })?;
-    let done = run::execute(ready, &cases, args.out.as_deref(), false)?;
+    };
+    let ready = setup::prepare(&input.request()?)?;
+    let done = run::execute(ready, &cases, args.out.as_deref(), Timestamp::now(), false)?;
     let folder = done.folder.display().to_string();
     print(&trace::shown(
         &Opened::find(&folder)?,

@@ -7,12 +7,7 @@ use super::{
     exit::{Exit, print, say},
     report::terminal,
 };
-use crate::{
-    domain::{Ledger, Summary},
-    error::Result,
-    report,
-    run::WindDown,
-};
+use crate::{domain::Summary, error::Result, report, run::WindDown};
 
 /// A run that is over.
 pub(super) struct Done {
@@ -24,13 +19,6 @@ pub(super) struct Done {
     pub wind_down: Option<WindDown>,
     /// Whether it had no scorer.
     pub unscored: bool,
-}
-
-impl ShowArgs {
-    /// Whether anything is shown.
-    pub fn is_any(&self) -> bool {
-        !self.quiet
-    }
 }
 
 impl Done {
@@ -50,21 +38,11 @@ impl Done {
 
     /// 3 when something is left to do.
     pub fn exit(&self) -> Exit {
-        if self.left() > 0 {
+        if self.summary.ledger.left(!self.unscored) > 0 {
             Exit::Incomplete
         } else {
             Exit::Done
         }
-    }
-
-    fn left(&self) -> u64 {
-        let Ledger {
-            errored,
-            not_run,
-            unscored,
-            ..
-        } = self.summary.ledger;
-        errored + not_run + if self.unscored { 0 } else { unscored }
     }
 
     fn last_words(&self) -> String {
@@ -75,9 +53,9 @@ impl Done {
             Some(WindDown::Deadline) => "the run was ended early, since its time was up; ",
             Some(WindDown::Breaker) => "the run was ended early, since too many sessions crashed; ",
         };
-        let next = match self.left() {
-            0 => String::new(),
-            _ => format!("\n`farm resume {}` goes on with it", self.spec),
+        let next = match self.exit() {
+            Exit::Incomplete => format!("\n`farm resume {}` goes on with it", self.spec),
+            _ => String::new(),
         };
         format!(
             "{why}run {} is in {}{next}",

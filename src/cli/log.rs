@@ -11,7 +11,7 @@ use tracing::Level;
 
 use super::{
     args::{Cli, Command, InputArgs},
-    setup,
+    request,
 };
 use crate::{
     config,
@@ -89,7 +89,7 @@ fn inputs(args: &InputArgs) -> Vec<PathBuf> {
         args.config.clone().unwrap_or(config),
         args.sealed
             .clone()
-            .unwrap_or_else(|| setup::sealed_of(&args.cases)),
+            .unwrap_or_else(|| request::sealed_of(&args.cases)),
     ]
 }
 

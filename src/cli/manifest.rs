@@ -39,7 +39,7 @@ pub(super) fn of(
         },
         variants: ready.config.variants.iter().map(variant).collect(),
         inputs: inputs(ready, cases, folder),
-        meaning: ready.config.meaning(),
+        meaning: Some(ready.config.meaning()),
         suite: suite(ready),
         totals: Totals::default(),
         changes: Vec::new(),
@@ -52,6 +52,10 @@ pub(super) fn inputs(ready: &Ready, cases: &Path, folder: &Path) -> Inputs {
     Inputs {
         cases: name.to_string_lossy().into_owned(),
         path: Some(config::relative(cases, folder)),
+        sealed: ready
+            .sealed
+            .is_some()
+            .then(|| config::relative(&ready.sealed_file, folder)),
         sha256: ready.inputs.clone(),
     }
 }

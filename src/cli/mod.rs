@@ -14,6 +14,7 @@ mod log;
 mod manifest;
 mod opened;
 mod report;
+mod request;
 mod resume;
 mod rm;
 mod run;

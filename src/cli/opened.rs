@@ -85,7 +85,8 @@ impl Opened {
         let folder = &self.folder;
         folder.taken().is_none()
             || folder.summary().exists()
-            || folder.database().with_extension("db-wal").exists()
+            || folder.timing().exists()
+            || (folder.database_log().exists() && !folder.database().exists())
     }
 
     /// What its traces are written with.

@@ -9,62 +9,60 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    args::{InputArgs, ResumeArgs},
+    args::ResumeArgs,
     changed,
     done::Done,
     exit::{Exit, say},
     hooks, manifest,
     opened::{Opened, RUNS},
+    request::{Config, Flags, Pick, Request, sealed_of},
     run::host,
     setup::{self, Ready},
-    work::{self, Work},
+    work::{self, Past, Work},
 };
 use crate::{
-    config::{self, Resolved, SeedRange, Until},
-    domain::Ledger,
+    config::{self, Resolved, SeedRange},
     error::{Context, Error, Result},
-    run::{Rest, rest::Wish},
-    store::{self, Held, Reader, RunFolder, Store, manifest::RunStatus, rfc3339},
+    run::{OnRecord, on_record::Wish},
+    store::{self, Reader, RunFolder, Timing, manifest::RunStatus, rfc3339, timing::Span},
 };
 
 pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     let began = Timestamp::now();
     let faults = hooks::faults()?;
     let folder = RunFolder::open(&args.run, Path::new(RUNS))?;
-    let host = host();
-    let held = folder.lock(&host)?;
-    let before = Opened::at(folder.clone())?;
-    let seeds = seeds(args, &before.grid.seeds)?;
-    if let Some(done) = finished(&before, args, &seeds)? {
+    // Before the lock, which leaves a file: a published run stays as it is.
+    if let Some(done) = finished(&Opened::at(folder.clone())?, args)? {
         done.show(&args.show)?;
         return Ok(done.exit());
     }
+    let host = host();
+    let _lock = folder.lock(&host)?;
+    let before = Opened::at(folder.clone())?;
     let recorded = setup::recorded(&folder.config())?;
-    let input = input(args, &before, &recorded, seeds, began)?;
-    let ready = setup::prepare(&input)?;
-    work::deadline(ready.config.run.until, began)?;
-    changed::refuse(&before, &ready, &input.cases)?;
-    let rest = rest(&before, args, &ready)?;
-    let is_blank = rest.is_none();
-    let rest = rest.unwrap_or_default();
-    say_what_is_left(args, &ready, &rest);
-    let manifest = renew(&before, &recorded, &ready, &input, began)?;
+    let request = request(args, &before)?;
+    let ready = setup::prepare(&request)?;
+    let deadline = work::deadline(ready.config.run.until, began)?;
+    changed::refuse(&before, &ready, &request.cases)?;
+    let past = past(&before, args, &ready)?;
+    let spans = spans(&folder)?;
+    if !args.show.quiet {
+        say_how_far(&ready, &past);
+    }
+    let manifest = renew(&before, &recorded, &ready, &request, began)?;
     clear(&folder)?;
     let work = Work {
         ready,
         folder,
         manifest,
-        rest,
+        spans,
+        deadline,
         host,
         began,
         faults,
-        progress: args.show.is_any(),
+        progress: !args.show.quiet,
     };
-    let done = work.perform(match is_blank {
-        true => Store::create,
-        false => |path, _, options| Store::open(path, options),
-    })?;
-    drop::<Held>(held);
+    let done = work.perform(past)?;
     done.show(&args.show)?;
     Ok(done.exit())
 }
@@ -87,25 +85,26 @@ fn seeds(args: &ResumeArgs, has: &Range<u64>) -> Result<Range<u64>> {
 }
 
 /// The run as it was left, if it came to its end and nothing more is asked of it.
-fn finished(before: &Opened, args: &ResumeArgs, seeds: &Range<u64>) -> Result<Option<Done>> {
+fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
     let manifest = &before.manifest;
-    if manifest.status != RunStatus::Finished || *seeds != before.grid.seeds {
+    let is_asked_more = seeds(args, &before.grid.seeds)? != before.grid.seeds
+        || [&args.cases, &args.config].into_iter().any(Option::is_some)
+        || args.concurrency.is_some()
+        || args.until.is_some();
+    if manifest.status != RunStatus::Finished || is_asked_more {
         return Ok(None);
     }
     // One that is not there, or damaged, is made again.
     let Some(Ok(summary)) = before.written_summary() else {
         return Ok(None);
     };
-    let Ledger {
-        errored,
-        not_run,
-        unscored,
-        ..
-    } = summary.ledger;
     let is_scored = manifest.inputs.sha256.contains_key("sealed") || args.sealed.is_some();
-    let left =
-        not_run + if args.keep_errors { 0 } else { errored } + if is_scored { unscored } else { 0 };
-    if left > 0 {
+    let kept = if args.keep_errors {
+        summary.ledger.errored
+    } else {
+        0
+    };
+    if summary.ledger.left(is_scored) > kept {
         return Ok(None);
     }
     Ok(Some(Done {
@@ -118,45 +117,51 @@ fn finished(before: &Opened, args: &ResumeArgs, seeds: &Range<u64>) -> Result<Op
     }))
 }
 
-/// What `farm run` would have to be told for the same run.
-fn input(
-    args: &ResumeArgs,
-    before: &Opened,
-    recorded: &Resolved,
-    seeds: Range<u64>,
-    now: Timestamp,
-) -> Result<InputArgs> {
-    let until = args.until.clone().or_else(|| {
-        // A deadline that has passed was one of the process that is gone.
-        let is_over = matches!(recorded.run.until, Until::At(moment) if moment <= now);
-        (is_over && args.config.is_none()).then(|| "none".to_owned())
-    });
-    Ok(InputArgs {
-        cases: cases(args, before)?,
-        config: Some(args.config.clone().unwrap_or(before.folder.config())),
-        scored: args.sealed.is_some(),
-        sealed: args.sealed.clone(),
-        run_seed: Some(before.manifest.run_seed),
-        only: Some(before.grid.cases.clone()),
-        seeds: Some(format!("{}..{}", seeds.start, seeds.end)),
-        concurrency: args.concurrency,
-        until,
-        ..InputArgs::default()
+/// What `farm run` would have to be asked for the same run.
+fn request(args: &ResumeArgs, before: &Opened) -> Result<Request> {
+    let mut flags = Flags::default();
+    let seeds = seeds(args, &before.grid.seeds)?;
+    // Another config may say what it wants of the seeds.
+    if args.seeds.is_some() || args.config.is_some() {
+        flags.text(
+            "run.seeds",
+            Some(&format!("{}..{}", seeds.start, seeds.end)),
+        );
+    }
+    flags.number("run.concurrency", "--concurrency", args.concurrency)?;
+    flags.text("run.until", args.until.as_deref());
+    flags.sealed(args.sealed.as_deref())?;
+    if args.sealed.is_some() {
+        flags.set("run.unscored", false.into());
+    }
+    let recorded = || Config::Recorded(before.folder.config());
+    let cases = cases(args, before)?;
+    let sealed = before.manifest.inputs.sealed.as_ref();
+    Ok(Request {
+        sealed: sealed.map_or_else(|| sealed_of(&cases), |path| from_here(before, path)),
+        cases,
+        pick: Pick::These(before.grid.cases.clone()),
+        config: args.config.clone().map_or_else(recorded, Config::Named),
+        models: Vec::new(),
+        flags: flags.0,
     })
+}
+
+/// A path that was written as seen from the run folder.
+fn from_here(before: &Opened, path: &str) -> PathBuf {
+    let path = before.folder.path().join(path);
+    match std::env::current_dir() {
+        Ok(here) => config::relative(&path, &here).into(),
+        Err(_) => path,
+    }
 }
 
 /// Where the case file is.
 fn cases(args: &ResumeArgs, before: &Opened) -> Result<PathBuf> {
-    let recorded = || {
-        let path = before
-            .folder
-            .path()
-            .join(before.manifest.inputs.path.as_ref()?);
-        let here = std::env::current_dir().ok()?;
-        Some(PathBuf::from(config::relative(&path, &here)))
-    };
+    let inputs = &before.manifest.inputs;
+    let recorded = || Some(from_here(before, inputs.path.as_ref()?));
     args.cases.clone().or_else(recorded).ok_or_else(|| {
-        let name = &before.manifest.inputs.cases;
+        let name = &inputs.cases;
         Error::input(format!(
             "the run does not say where its case file, {name}, is"
         ))
@@ -164,8 +169,8 @@ fn cases(args: &ResumeArgs, before: &Opened) -> Result<PathBuf> {
     })
 }
 
-/// What is left to do, from the store; none if nothing had begun when farm died.
-fn rest(before: &Opened, args: &ResumeArgs, ready: &Ready) -> Result<Option<Rest>> {
+/// What earlier processes left in the store.
+fn past(before: &Opened, args: &ResumeArgs, ready: &Ready) -> Result<Past> {
     let wish = Wish {
         keep_errors: args.keep_errors,
         is_scored: ready.sealed.is_some(),
@@ -174,7 +179,7 @@ fn rest(before: &Opened, args: &ResumeArgs, ready: &Ready) -> Result<Option<Rest
     // Failed it may have before its first session.
     let is_over = [RunStatus::Finished, RunStatus::Interrupted].contains(&before.manifest.status);
     match Reader::open_if_begun(&database)? {
-        Some(reader) => Ok(Some(Rest::of(reader.states()?, wish))),
+        Some(reader) => Ok(Past::Some(OnRecord::of(reader.states()?, wish))),
         None if is_over || before.had_begun() => {
             let path = database.display();
             Err(
@@ -182,16 +187,25 @@ fn rest(before: &Opened, args: &ResumeArgs, ready: &Ready) -> Result<Option<Rest
                     .hint("restore farm.db from a copy or a bundle, or begin a new run"),
             )
         }
-        None => Ok(None),
+        None => Ok(Past::None),
     }
 }
 
-fn say_what_is_left(args: &ResumeArgs, ready: &Ready, rest: &Rest) {
-    if args.show.is_any() {
-        let planned = ready.plan.grid.planned();
-        let done = rest.done.len();
-        say(&format!("going on: {done} of {planned} sessions are done"));
+/// Who was at work before; a process that died has left no word of itself.
+fn spans(folder: &RunFolder) -> Result<Vec<Span>> {
+    match folder.timing().exists() {
+        true => Ok(Timing::read(&folder.timing())?.spans),
+        false => Ok(Vec::new()),
     }
+}
+
+fn say_how_far(ready: &Ready, past: &Past) {
+    let planned = ready.plan.grid.planned();
+    let done = match past {
+        Past::None => 0,
+        Past::Some(on_record) => on_record.done.len(),
+    };
+    say(&format!("going on: {done} of {planned} sessions are done"));
 }
 
 /// Writes the run's manifest and config anew: what changed is logged there.
@@ -199,7 +213,7 @@ fn renew(
     before: &Opened,
     recorded: &Resolved,
     ready: &Ready,
-    input: &InputArgs,
+    request: &Request,
     now: Timestamp,
 ) -> Result<store::Manifest> {
     let folder = &before.folder;
@@ -207,8 +221,8 @@ fn renew(
     manifest.status = RunStatus::Running;
     manifest.grid.seeds = ready.plan.grid.seeds.clone();
     manifest.suite = manifest::suite(ready);
-    manifest.meaning = ready.config.meaning();
-    let inputs = manifest::inputs(ready, &input.cases, folder.path());
+    manifest.meaning = Some(ready.config.meaning());
+    let inputs = manifest::inputs(ready, &request.cases, folder.path());
     // Without a scorer the digest of the sealed halves stays as it was.
     if ready.sealed.is_some() || !manifest.inputs.sha256.contains_key("sealed") {
         manifest.digest.clone_from(&ready.digest);

@@ -9,35 +9,35 @@ use super::{
     hooks, manifest,
     opened::RUNS,
     setup::{self, Ready},
-    work::{self, Work},
+    work::{self, Past, Work},
 };
 use crate::{
     config::FileId,
     error::{Error, Result},
-    run::Rest,
-    store::{self, Manifest, Place, RunFolder, Store},
+    store::{self, Manifest, Place, RunFolder},
 };
 
 /// `farm run CASES`.
 pub(super) fn run(args: &RunArgs) -> Result<Exit> {
-    let ready = setup::prepare(&args.input)?;
-    let progress = args.show.is_any();
-    let done = execute(ready, &args.input.cases, args.out.as_deref(), progress)?;
+    let began = Timestamp::now();
+    let ready = setup::prepare(&args.input.request()?)?;
+    let (cases, out) = (&args.input.cases, args.out.as_deref());
+    let done = execute(ready, cases, out, began, !args.show.quiet)?;
     done.show(&args.show)?;
     Ok(done.exit())
 }
 
-/// Runs what is ready, and leaves the whole run folder.
+/// Runs what is ready, and leaves the whole run folder. `began`: when this process did.
 pub(super) fn execute(
     ready: Ready,
     cases: &Path,
     out: Option<&Path>,
+    began: Timestamp,
     progress: bool,
 ) -> Result<Done> {
-    let began = Timestamp::now();
     // Looked at before anything is written: they are input too.
     let faults = hooks::faults()?;
-    work::deadline(ready.config.run.until, began)?;
+    let deadline = work::deadline(ready.config.run.until, began)?;
     if let Some(out) = out {
         store::folder::check_out(out, Path::new(RUNS))?;
     }
@@ -52,13 +52,14 @@ pub(super) fn execute(
         ready,
         folder,
         manifest,
-        rest: Rest::default(),
+        spans: Vec::new(),
+        deadline,
         host,
         began,
         faults,
         progress,
     };
-    work.perform(Store::create)
+    work.perform(Past::None)
 }
 
 /// The machine's name.

@@ -11,11 +11,13 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use serde_json::json;
 
-use super::{args::InputArgs, leaks};
+use super::{
+    leaks,
+    request::{Request, SEALED_FOLDER},
+};
 use crate::{
     config::{
-        self, CaseRules, ConfigFile, Guard, Known, ModelConfig, ModelKind, Resolved, Selection,
-        Sources,
+        self, CaseRules, ConfigFile, Guard, Known, ModelConfig, ModelKind, Resolved, Sources,
     },
     domain::{Case, CaseId, Script},
     error::{Context, Error, Problem, Result},
@@ -25,9 +27,6 @@ use crate::{
     tool::{self, BuiltinOptions, Registry},
     verify::{self, Verifiers, VerifiersError},
 };
-
-/// Where sealed halves are looked for when nothing names them.
-const SEALED_FOLDER: &str = "configs/sealed";
 
 /// The names that a config may use.
 const KNOWN: Known<'static> = Known {
@@ -41,6 +40,8 @@ pub(super) struct Ready {
     pub plan: Plan,
     /// Who knows the answers; none with `--unscored`.
     pub sealed: Option<SealedSuite>,
+    /// Where that was read from, or would be.
+    pub sealed_file: PathBuf,
     /// The config.
     pub config: Resolved,
     /// SHA-256 over everything that gives the run its meaning.
@@ -59,6 +60,8 @@ pub(super) struct Inputs {
     pub scripts: BTreeMap<PathBuf, Vec<Script>>,
     /// The sealed halves of all cases.
     pub sealed: Option<SealedSuite>,
+    /// Where those were read from, or would be.
+    pub sealed_file: PathBuf,
     /// What is wrong.
     pub problems: Vec<Problem>,
 }
@@ -67,9 +70,9 @@ pub(super) struct Inputs {
 ///
 /// # Errors
 /// When the config is wrong: without it nothing else can be judged.
-pub(super) fn read(args: &InputArgs) -> Result<Inputs> {
-    let config = resolve(args)?;
-    let sealed_file = sealed_file(args, &config);
+pub(super) fn read(request: &Request) -> Result<Inputs> {
+    let config = resolve(request)?;
+    let sealed_file = sealed_file(request, &config);
     let is_there = !config.run.unscored || sealed_file.exists();
     let sealed_path = is_there.then_some(sealed_file.as_path());
     let guard = Guard::new(sealed_path, Path::new(SEALED_FOLDER));
@@ -81,7 +84,7 @@ pub(super) fn read(args: &InputArgs) -> Result<Inputs> {
         tools: &tool::BUILTIN,
         guard: &guard,
     };
-    let lines = config::load_cases(&args.cases, rules);
+    let lines = config::load_cases(&request.cases, rules);
     let mut problems = lines.problems;
     if let Err(e) = verifiers(&config) {
         problems.push(config.problem("session.verifiers", e.to_string()));
@@ -101,7 +104,7 @@ pub(super) fn read(args: &InputArgs) -> Result<Inputs> {
         }
     }
     // Cases that could not be read have no id to join: their sealed halves would look left over.
-    let case_file = args.cases.display().to_string();
+    let case_file = request.cases.display().to_string();
     let is_joined = !config.run.unscored && problems.iter().all(|p| p.file != case_file);
     let sealed = is_joined.then(|| {
         let ids: Vec<CaseId> = cases.iter().map(|(_, case)| case.id.clone()).collect();
@@ -111,13 +114,14 @@ pub(super) fn read(args: &InputArgs) -> Result<Inputs> {
     });
     let sealed = sealed.flatten();
     if let Some(sealed) = &sealed {
-        problems.extend(leaks::canaries(&args.cases, &cases, &config, sealed));
+        problems.extend(leaks::canaries(&request.cases, &cases, &config, sealed));
     }
     Ok(Inputs {
         config,
         cases,
         scripts,
         sealed,
+        sealed_file,
         problems,
     })
 }
@@ -126,24 +130,25 @@ pub(super) fn read(args: &InputArgs) -> Result<Inputs> {
 ///
 /// # Errors
 /// Everything that is wrong, at once.
-pub(super) fn prepare(args: &InputArgs) -> Result<Ready> {
-    let inputs = read(args)?;
+pub(super) fn prepare(request: &Request) -> Result<Ready> {
+    let inputs = read(request)?;
     if !inputs.problems.is_empty() {
         return Err(Error::problems(inputs.problems));
     }
-    plan(args, inputs)
+    plan(request, inputs)
 }
 
 /// Selects cases and puts the plan together.
 ///
 /// # Errors
 /// When nothing is selected, or a scripted model has no script for a session.
-pub(super) fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
+pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
     let Inputs {
         config,
         cases,
         scripts,
         sealed,
+        sealed_file,
         ..
     } = inputs;
     let lines: HashMap<CaseId, usize> = cases
@@ -151,12 +156,17 @@ pub(super) fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
         .map(|(line, case)| (case.id.clone(), *line))
         .collect();
     let cases = cases.into_iter().map(|(_, case)| case).collect();
-    let cases = pick(args, cases)?;
-    let digests = digests(args, &config, &cases, sealed.as_ref())?;
+    let cases = request.pick.from(cases, &request.cases)?;
+    let digests = digests(request, &config, &cases, sealed.as_ref())?;
     let registry = registry(&config)?;
-    let place = |case: &CaseId| (args.cases.as_path(), lines.get(case).copied().unwrap_or(0));
+    let place = |case: &CaseId| {
+        (
+            request.cases.as_path(),
+            lines.get(case).copied().unwrap_or(0),
+        )
+    };
     let variants = variants(&config, &cases, &scripts, &place)?;
-    let folder = args.cases.parent().unwrap_or(Path::new(""));
+    let folder = request.cases.parent().unwrap_or(Path::new(""));
     let cases = cases
         .into_iter()
         .map(|mut case| {
@@ -173,41 +183,11 @@ pub(super) fn plan(args: &InputArgs, inputs: Inputs) -> Result<Ready> {
     Ok(Ready {
         plan,
         sealed,
+        sealed_file,
         config,
         digest,
         inputs: digests,
     })
-}
-
-/// The cases that are to be run.
-fn pick(args: &InputArgs, cases: Vec<Case>) -> Result<Vec<Case>> {
-    let Some(ids) = &args.only else {
-        let selection = Selection {
-            globs: &args.case,
-            tags: &args.tag,
-            limit: args.limit,
-        };
-        return config::select(cases, selection);
-    };
-    let mut by_id: HashMap<CaseId, Case> = cases
-        .into_iter()
-        .map(|case| (case.id.clone(), case))
-        .collect();
-    let mut problems = Vec::new();
-    let mut picked = Vec::with_capacity(ids.len());
-    for id in ids {
-        match by_id.remove(id) {
-            Some(case) => picked.push(case),
-            None => {
-                let message = format!("the run has a case {id}, which is not there any more");
-                problems.push(Problem::file(&args.cases, message));
-            }
-        }
-    }
-    if problems.is_empty() {
-        return Ok(picked);
-    }
-    Err(Error::problems(problems).hint("restore the case file, or begin a new run"))
 }
 
 /// The config that a run has on record, without environment and command line.
@@ -221,66 +201,31 @@ pub(super) fn recorded(file: &Path) -> Result<Resolved> {
     })
 }
 
-fn resolve(args: &InputArgs) -> Result<Resolved> {
+fn resolve(request: &Request) -> Result<Resolved> {
     let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let mut flags: Vec<(&str, toml::Value)> = Vec::new();
-    if let Some(seeds) = &args.seeds {
-        flags.push(("run.seeds", toml::Value::String(seeds.clone())));
-    }
-    if let Some(seed) = args.run_seed {
-        let seed = i64::try_from(seed).input(|| "--run-seed is larger than 2^63 - 1".to_owned())?;
-        flags.push(("run.run_seed", seed.into()));
-    }
-    if let Some(concurrency) = args.concurrency {
-        let concurrency =
-            i64::try_from(concurrency).input(|| "--concurrency is too large".to_owned())?;
-        flags.push(("run.concurrency", concurrency.into()));
-    }
-    if let Some(until) = &args.until {
-        flags.push(("run.until", toml::Value::String(until.clone())));
-    }
-    if let Some(sealed) = &args.sealed {
-        let sealed = sealed
-            .to_str()
-            .ok_or_else(|| Error::input("--sealed is not UTF-8: rename the file"))?;
-        flags.push(("run.sealed", sealed.into()));
-    }
-    if args.unscored || args.scored {
-        flags.push(("run.unscored", args.unscored.into()));
-    }
-    let default = Path::new(config::DEFAULT_FILE);
     config::resolve(&Sources {
-        file: args
-            .config
-            .as_deref()
-            .map_or(ConfigFile::IfPresent(default), ConfigFile::Named),
+        file: request.config.file(),
         env: &env,
-        flags: &flags,
-        models: &args.models,
+        flags: &request.flags,
+        models: &request.models,
         known: KNOWN,
     })
 }
 
-/// The config's, or the one named like the case file.
-fn sealed_file(args: &InputArgs, config: &Resolved) -> PathBuf {
+/// The config's, or where it is looked for.
+fn sealed_file(request: &Request, config: &Resolved) -> PathBuf {
     let named = config.run.sealed.as_ref().map(|sealed| sealed.path.clone());
-    named.unwrap_or_else(|| sealed_of(&args.cases))
-}
-
-/// Where the sealed halves of a case file are when nothing names them.
-pub(super) fn sealed_of(cases: &Path) -> PathBuf {
-    let stem = cases.file_stem().unwrap_or_default();
-    Path::new(SEALED_FOLDER).join(stem).with_extension("jsonl")
+    named.unwrap_or_else(|| request.sealed.clone())
 }
 
 /// What the digest of a run takes from its inputs.
 fn digests(
-    args: &InputArgs,
+    request: &Request,
     config: &Resolved,
     cases: &[Case],
     sealed: Option<&SealedSuite>,
 ) -> Result<BTreeMap<String, String>> {
-    let folder = args.cases.parent().unwrap_or(Path::new(""));
+    let folder = request.cases.parent().unwrap_or(Path::new(""));
     let mut digests = BTreeMap::from([("cases".to_owned(), config::digest(&json!(cases))?)]);
     let mut folders: Vec<&str> = cases
         .iter()

@@ -9,7 +9,7 @@ use std::{
 };
 
 use jiff::{Timestamp, tz::TimeZone};
-use tokio::{runtime::Runtime, task::JoinHandle, time::timeout};
+use tokio::{runtime::Runtime, time::timeout};
 
 use super::{
     done::Done,
@@ -23,12 +23,12 @@ use super::{
 use crate::{
     aggregate::{Metric, PassRateSoFar},
     config::Until,
-    domain::{Clock, Grid, SessionRecord, Summary, Tally},
+    domain::{Clock, SessionRecord, Summary, Tally},
     error::{Context, Error, Result},
     report::{self, Progress},
-    run::{Ended, Rest, Run, Setup, Shutdown, WindDown},
+    run::{Ended, OnRecord, Run, Setup, Shutdown, WindDown},
     store::{
-        self, Manifest, Reader, RunFolder, Store, Timing, Totals, Worked,
+        self, Manifest, Reader, RunFolder, Store, Timing,
         manifest::RunStatus,
         rfc3339,
         timing::{self, Span},
@@ -46,8 +46,10 @@ pub(super) struct Work {
     pub folder: RunFolder,
     /// As it stands there; its status is that of a run at work.
     pub manifest: Manifest,
-    /// What is left to do.
-    pub rest: Rest,
+    /// Those who were at work before.
+    pub spans: Vec<Span>,
+    /// When the run is to wind down, in Unix seconds.
+    pub deadline: Option<f64>,
     /// The machine's name.
     pub host: String,
     /// When this process began.
@@ -58,8 +60,13 @@ pub(super) struct Work {
     pub progress: bool,
 }
 
-/// Makes or opens a store.
-type OpenStore = fn(&Path, &Grid, store::Options) -> Result<Store>;
+/// What earlier processes made of a run.
+pub(super) enum Past {
+    /// Nothing: its database is to be made.
+    None,
+    /// These sessions have begun.
+    Some(OnRecord),
+}
 
 /// When the run is to wind down, in Unix seconds.
 ///
@@ -77,7 +84,7 @@ pub(super) fn deadline(until: Until, now: Timestamp) -> Result<Option<f64>> {
 
 impl Work {
     /// Runs what is to be run, and leaves the whole run folder.
-    pub fn perform(self, open: OpenStore) -> Result<Done> {
+    pub fn perform(mut self, past: Past) -> Result<Done> {
         let clock = Instant::now();
         let (folder, mut manifest) = (self.folder.clone(), self.manifest.clone());
         let unscored = self.ready.sealed.is_none();
@@ -88,19 +95,20 @@ impl Work {
             sessions: 0,
             work_s: 0.0,
         };
-        let before = so_far(&folder);
-        let ended = self.run(open, &before);
+        let mut spans = std::mem::take(&mut self.spans);
+        let ended = self.run(past, &mut span);
         // Gone already, but for what a copy that was broken off put there since.
         drop(fs::remove_dir_all(folder.work()));
         manifest.status = match &ended {
             // A signal that came when all had run has interrupted nothing.
-            Ok((summary, Some(_))) if summary.ledger.not_run > 0 => RunStatus::Interrupted,
+            Ok((summary, Some(_))) if summary.ledger.left(!unscored) > 0 => RunStatus::Interrupted,
             Ok(_) => RunStatus::Finished,
             Err(_) => RunStatus::Failed,
         };
         span.wall_s = clock.elapsed().as_secs_f64();
         let run = manifest.run.clone();
-        let closed = close(&folder, manifest, span, &before.1);
+        spans.push(span);
+        let closed = close(&folder, manifest, spans);
         // What went wrong in the run says more than what went wrong after it.
         let (summary, wind_down) = ended?;
         closed?;
@@ -115,27 +123,32 @@ impl Work {
     }
 
     /// The run itself, from the first session to `summary.json`.
-    fn run(
-        self,
-        open: OpenStore,
-        (totals, worked): &(Totals, Worked),
-    ) -> Result<(Summary, Option<WindDown>)> {
+    fn run(self, past: Past, span: &mut Span) -> Result<(Summary, Option<WindDown>)> {
         let Self { ready, folder, .. } = self;
         let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
-        let deadline = deadline(ready.config.run.until, self.began)?;
         let options = store::Options {
             abort_at: self.faults.abort_at,
             ..store::Options::default()
         };
-        let store = open(&folder.database(), &ready.plan.grid, options)?;
-        let tally = Arc::new(Mutex::new(Tally {
-            restarts: totals.restarts,
-            cost_usd: worked.cost_usd,
-            ..Tally::of(&ready.plan.grid)
-        }));
+        let mut tally = Tally::of(&ready.plan.grid);
+        let (store, on_record) = match past {
+            Past::None => {
+                let store = Store::create(&folder.database(), &ready.plan.grid, options)?;
+                (store, OnRecord::default())
+            }
+            Past::Some(on_record) => {
+                let store = Store::open(&folder.database(), options)?;
+                let reader = Reader::open(&folder.database())?;
+                let totals = reader.totals()?;
+                tally.restarts = totals.restarts;
+                tally.cost_usd = reader.cost_usd()? + totals.lost_cost_usd;
+                (store, on_record)
+            }
+        };
+        let tally = Arc::new(Mutex::new(tally));
         let shutdown = Shutdown {
             stop_file: Some(folder.stop()),
-            deadline,
+            deadline: self.deadline,
             ..Shutdown::default()
         };
         let has_metrics = ready
@@ -148,7 +161,7 @@ impl Work {
             work: folder.work(),
             sealed: ready.sealed,
             concurrency: ready.config.run.concurrency as usize,
-            rest: self.rest,
+            on_record,
             shutdown: shutdown.clone(),
             clock: Clock::system(),
             tally: tally.clone(),
@@ -165,7 +178,7 @@ impl Work {
             // hears a signal once it has been listened for.
             tokio::spawn(signals::listen(shutdown));
             let run = Run::start(ready.plan, setup).await?;
-            watch(tokio::spawn(run.wait()), progress, &tally, &so_far).await
+            watch(run, progress, &tally, &so_far).await
         });
         let joined = runtime.block_on(store.join());
         // When the store is lost, that is why the run broke off, and its error says what to do.
@@ -176,6 +189,7 @@ impl Work {
             fenced = stats.fenced,
             "store closed"
         );
+        (span.sessions, span.work_s) = (stats.ended, stats.work_s);
         let ended = ended?;
         let ask = |records: Vec<SessionRecord>| -> Result<Vec<Metric>> {
             let measured = runtime.block_on(ended.measure(records))?;
@@ -211,51 +225,35 @@ fn derive(folder: &RunFolder, measure: Option<Measure<'_>>) -> Result<Summary> {
 
 /// Shows progress until the run is over.
 async fn watch(
-    mut run: JoinHandle<Result<Ended>>,
+    run: Run,
     mut progress: Progress,
     tally: &Mutex<Tally>,
     so_far: &PassRateSoFar,
 ) -> Result<Ended> {
+    let over = run.wait();
+    let mut over = std::pin::pin!(over);
     loop {
-        let over = timeout(TICK, &mut run).await;
+        let over = timeout(TICK, &mut over).await;
         let now = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match over {
             Err(_) => progress.update(&now, |tally| summary::pass_rate(so_far, tally)),
             Ok(ended) => {
                 progress.finish(&now, |tally| summary::pass_rate(so_far, tally));
-                return ended.internal(|| "the run broke off".to_owned())?;
+                return ended;
             }
         }
     }
 }
 
-/// What is on record before this process adds to it; nothing of a run without a database.
-fn so_far(folder: &RunFolder) -> (Totals, Worked) {
-    counted(folder).unwrap_or_default()
-}
-
-fn counted(folder: &RunFolder) -> Result<(Totals, Worked)> {
-    let reader = Reader::open(&folder.database())?;
-    Ok((reader.totals()?, reader.worked()?))
-}
-
 /// Writes what is known only when all is over. How the run ended is written even if its database
 /// cannot be read: it would seem to be at work for ever.
-fn close(folder: &RunFolder, mut manifest: Manifest, span: Span, before: &Worked) -> Result<()> {
-    let counted = counted(folder);
-    if let Ok((totals, _)) = &counted {
+fn close(folder: &RunFolder, mut manifest: Manifest, spans: Vec<Span>) -> Result<()> {
+    let totals = Reader::open(&folder.database()).and_then(|reader| reader.totals());
+    if let Ok(totals) = &totals {
         manifest.totals = *totals;
     }
     manifest.write(&folder.manifest())?;
-    let (_, worked) = counted?;
-    // A process that died has left no span.
-    let earlier = Timing::read(&folder.timing()).map(|timing| timing.spans);
-    let mut spans = earlier.unwrap_or_default();
-    spans.push(Span {
-        sessions: worked.sessions.saturating_sub(before.sessions),
-        work_s: (worked.work_s - before.work_s).max(0.0),
-        ..span
-    });
+    totals?;
     Timing {
         schema: timing::SCHEMA.to_owned(),
         run: manifest.run,

@@ -59,6 +59,8 @@ pub const DEFAULT_FILE: &str = "configs/farm.toml";
 pub enum ConfigFile<'a> {
     /// One that the user named: it must be there.
     Named(&'a Path),
+    /// That of a run that goes on. Its deadline was one of the process that is gone: it is left out.
+    Recorded(&'a Path),
     /// [`DEFAULT_FILE`], or another that need not be there.
     IfPresent(&'a Path),
 }
@@ -87,10 +89,13 @@ pub struct Sources<'a> {
 pub fn resolve(sources: &Sources<'_>) -> Result<Resolved> {
     let mut settings = Settings::default();
     let (file, is_required) = match sources.file {
-        ConfigFile::Named(file) => (file, true),
+        ConfigFile::Named(file) | ConfigFile::Recorded(file) => (file, true),
         ConfigFile::IfPresent(file) => (file, false),
     };
     let mut problems = file::read(file, is_required, &mut settings)?;
+    if matches!(sources.file, ConfigFile::Recorded(_)) {
+        settings.forget(&["run", "until"]);
+    }
     layers::default_model(&mut settings);
     layers::env(sources.env, &mut settings, &mut problems);
     layers::flags(sources.flags, &mut settings, &mut problems);

@@ -151,7 +151,8 @@ impl Resolved {
     }
 
     /// All that changes what sessions do: what a run's digest takes from its config. Files stand
-    /// in it by their SHA-256, so that it does not matter where they are.
+    /// in it by their SHA-256, so that it does not matter where they are. A key that a later farm
+    /// adds may stand in it only where it is not at its default: else no older run could go on.
     #[must_use]
     pub fn meaning(&self) -> Value {
         json!({

@@ -131,6 +131,11 @@ impl Settings {
         !self.values.contains_key(&path) && !self.misfits.contains(&path)
     }
 
+    /// As though it had not been set.
+    pub fn forget(&mut self, path: &[&str]) {
+        self.values.remove(&owned(path));
+    }
+
     pub fn get(&self, path: &[String]) -> Option<&Setting> {
         self.values.get(path)
     }

@@ -92,6 +92,12 @@ impl Ledger {
         self.errored + self.killed + self.not_run
     }
 
+    /// Sessions that a resume would bring to their end; unscored ones only where there is a scorer.
+    #[must_use]
+    pub fn left(&self, is_scored: bool) -> u64 {
+        self.errored + self.not_run + if is_scored { self.unscored } else { 0 }
+    }
+
     /// Whether `planned` equals the sum of the states.
     #[must_use]
     pub fn adds_up(&self) -> bool {

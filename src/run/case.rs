@@ -6,11 +6,11 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, Supervisio
 
 use super::{
     Hub,
+    on_record::Begun,
     past::Durable,
     policy::{self, AfterCrash, Crashes, Progress},
-    rest::Begun,
     supervisor::{Ending, RunMessage},
-    writes::{begin, lost_attempt, so_far},
+    writes::{begin, cost, lost_attempt, so_far, worked},
 };
 use crate::{
     aggregate,
@@ -145,8 +145,14 @@ impl State {
             None => Start::default(),
             Some(Begun::Unscored(attempt)) => {
                 let record = self.hub.past.record(&self.hub.plan, id).await?;
-                let files = None;
-                self.finished(id, *attempt, Finished { record, files });
+                self.tell(aggregate::Message::OnRecord(id, *attempt));
+                self.hand_in(
+                    id,
+                    Finished {
+                        record,
+                        files: None,
+                    },
+                );
                 return Ok(());
             }
             Some(Begun::Open(attempt)) => {
@@ -158,7 +164,9 @@ impl State {
                         ..Start::default()
                     }
                 } else {
-                    self.anew(id, *attempt, CUT_OFF, &turns).await?
+                    let cost_usd = cost(&turns);
+                    self.hub.tally().cost_usd += cost_usd.unwrap_or(0.0);
+                    self.anew(id, *attempt, CUT_OFF, cost_usd).await?
                 }
             }
             Some(Begun::Errored(attempt)) => self.after_error(id, *attempt).await?,
@@ -168,10 +176,12 @@ impl State {
 
     /// Begins an errored session anew.
     async fn after_error(&self, id: SessionId, attempt: u32) -> Result<Start> {
-        let row = self.hub.past.row(&self.hub.plan, id).await?;
-        let Durable { turns, .. } = self.durable(id, attempt).await?;
-        let reason = row.error().unwrap_or("errored");
-        self.anew(id, attempt, reason, &turns).await
+        let row = self.hub.past.row(id).await?;
+        let outcome = row.as_ref().and_then(|row| row.outcome.as_ref());
+        let cost_usd = outcome.and_then(|outcome| outcome.cost_usd);
+        let reason = row.as_ref().and_then(|row| row.error());
+        self.anew(id, attempt, reason.unwrap_or("errored"), cost_usd)
+            .await
     }
 
     /// Gives an attempt up for the next one.
@@ -180,9 +190,9 @@ impl State {
         id: SessionId,
         attempt: u32,
         reason: &str,
-        turns: &[StoredTurn],
+        cost_usd: Option<f64>,
     ) -> Result<Start> {
-        let lost = lost_attempt(id, attempt, reason, turns, self.hub.clock.now());
+        let lost = lost_attempt((id, attempt), reason, cost_usd, self.hub.clock.now());
         self.hub.store.commit(vec![lost]).await?;
         Ok(Start {
             attempt: attempt + 1,
@@ -232,11 +242,16 @@ impl State {
         Ok(())
     }
 
-    /// Hands a finished session on. The run hears of it before the scorer does, so that it knows
-    /// the session when the scorer acknowledges it.
+    /// A session has come to its own end.
     fn finished(&self, id: SessionId, attempt: u32, finished: Finished) {
+        self.ended(id, attempt, finished.record.outcome.clone());
+        self.hand_in(id, finished);
+    }
+
+    /// Hands an ended session, of which the aggregator knows, to the scorer. The run hears of it
+    /// before the scorer does, so that it knows the session when the scorer acknowledges it.
+    fn hand_in(&self, id: SessionId, finished: Finished) {
         let Finished { record, files } = finished;
-        self.ended(id, attempt, record.outcome.clone());
         match &self.hub.scorer {
             Some(scorer) if record.outcome.status.is_scored() => {
                 self.leave(id, Ending::Submitted(files));
@@ -273,9 +288,18 @@ impl State {
     }
 
     async fn killed(&self, id: SessionId, attempt: u32) -> Result<()> {
+        // What it had handed in to the store when it was killed comes first: perhaps its own end.
+        self.hub.store.commit(Vec::new()).await?;
+        let row = self.hub.past.row(id).await?;
+        if row.is_some_and(|row| row.attempt == attempt && row.outcome.is_some()) {
+            let record = self.hub.past.record(&self.hub.plan, id).await?;
+            let files = None;
+            self.finished(id, attempt, Finished { record, files });
+            return Ok(());
+        }
         let Durable { turns, .. } = self.durable(id, attempt).await?;
         let outcome = so_far(Status::Killed, &turns, "killed by the operator");
-        self.end(id, attempt, outcome).await?;
+        self.end(id, attempt, outcome, worked(&turns)).await?;
         self.leave(id, Ending::Settled { crashed: false });
         Ok(())
     }
@@ -321,7 +345,9 @@ impl State {
                 self.begin(myself, id, start, again).await
             }
             AfterCrash::Anew(delay) => {
-                writes.push(lost_attempt(id, attempt, reason, &turns, ts));
+                let cost_usd = cost(&turns);
+                self.hub.tally().cost_usd += cost_usd.unwrap_or(0.0);
+                writes.push(lost_attempt((id, attempt), reason, cost_usd, ts));
                 self.hub.keep_restart(writes).await?;
                 let start = Start {
                     attempt: attempt + 1,
@@ -334,7 +360,7 @@ impl State {
             }
             AfterCrash::GiveUp => {
                 let outcome = so_far(Status::Crashed, &turns, reason);
-                self.end(id, attempt, outcome).await?;
+                self.end(id, attempt, outcome, worked(&turns)).await?;
                 self.leave(id, Ending::Settled { crashed: true });
                 Ok(())
             }
@@ -342,14 +368,14 @@ impl State {
     }
 
     /// Ends a session from outside, for good.
-    async fn end(&self, id: SessionId, attempt: u32, outcome: Outcome) -> Result<()> {
+    async fn end(&self, id: SessionId, attempt: u32, outcome: Outcome, work_s: f64) -> Result<()> {
         let ts = self.hub.clock.now();
         let outcome = Arc::new(outcome);
         let end = Write::End {
             session: id,
             attempt,
             outcome: outcome.clone(),
-            work_s: 0.0,
+            work_s,
             ts,
         };
         let writes = vec![begin(id, attempt, ts), end];
@@ -363,12 +389,16 @@ impl State {
     }
 
     fn ended(&self, id: SessionId, attempt: u32, outcome: Arc<Outcome>) {
-        let ended = aggregate::Message::Ended(id, attempt, outcome);
-        drop(self.hub.aggregator.cast(ended));
+        self.tell(aggregate::Message::Ended(id, attempt, outcome));
+    }
+
+    /// Tells the aggregator. One that is gone has ended the run already.
+    fn tell(&self, message: aggregate::Message) {
+        drop(self.hub.aggregator.cast(message));
     }
 
     /// Tells the run that a session is no longer here. A run that is gone takes all with it, and so
-    /// do scorer and aggregator.
+    /// does the scorer.
     fn leave(&self, id: SessionId, ending: Ending) {
         drop(self.run.cast(RunMessage::Ended(id, ending)));
     }

@@ -35,19 +35,19 @@ impl Crew {
             work,
             sealed,
             concurrency,
-            rest,
+            on_record,
             shutdown,
             clock,
             tally,
             hooks,
         } = setup;
-        let (planned, done) = (plan.grid.planned(), rest.done.len());
-        let begun = rest.begun.len();
+        let (planned, done) = (plan.grid.planned(), on_record.done.len());
+        let begun = on_record.begun.len();
         tracing::info!(planned, done, begun, concurrency, "run begins");
-        let schedule = plan.schedule(concurrency, rest.done.iter().map(|(id, _)| *id));
+        let schedule = plan.schedule(concurrency, on_record.done.iter().map(|(id, _)| *id));
         {
             let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-            for (id, state) in rest.done {
+            for (id, state) in on_record.done {
                 tally.settle(plan.grid.cell(id), state);
             }
         }
@@ -79,7 +79,7 @@ impl Crew {
             plan,
             store,
             past: Past::of(database),
-            begun: rest.begun,
+            begun: on_record.begun,
             work,
             scorer,
             aggregator,

@@ -7,7 +7,7 @@ use std::{
 use ractor::{ActorCell, ActorRef};
 use sha2::{Digest, Sha256};
 
-use super::{case::Start, past::Past, plan::Plan, rest::Begun};
+use super::{case::Start, on_record::Begun, past::Past, plan::Plan};
 use crate::{
     aggregate,
     domain::{Clock, SessionId, SessionKey, Tally, hex},

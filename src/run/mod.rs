@@ -4,10 +4,11 @@ mod case;
 mod crew;
 mod events;
 mod hub;
+pub mod on_record;
 mod past;
 pub mod plan;
 pub mod policy;
-pub mod rest;
+
 pub mod schedule;
 mod shutdown;
 mod supervisor;
@@ -15,15 +16,15 @@ mod writes;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use ractor::ActorRef;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use on_record::OnRecord;
 pub use plan::{Plan, PlannedCase, Variant};
-pub use rest::Rest;
 pub use shutdown::{Shutdown, WindDown};
 
 use crate::{
@@ -48,13 +49,13 @@ pub struct Setup {
     pub sealed: Option<SealedSuite>,
     /// Sessions in flight on each endpoint.
     pub concurrency: usize,
-    /// What is left to do, if the run was at work before.
-    pub rest: Rest,
+    /// What an earlier process has begun.
+    pub on_record: OnRecord,
     /// The kill switch.
     pub shutdown: Shutdown,
     /// Where times come from.
     pub clock: Clock,
-    /// What progress shows, of a run of which nothing is done; it grows while the run goes on.
+    /// What progress shows, without the sessions on record; it grows while the run goes on.
     pub tally: Arc<Mutex<Tally>>,
     /// Test hooks.
     pub hooks: Hooks,
@@ -69,12 +70,21 @@ pub struct Hooks {
     pub panic_scoring: Option<SessionKey>,
 }
 
-/// A run that is at work.
+/// A run that is at work. Dropping it interrupts the run.
 pub struct Run {
     grid: Grid,
     shutdown: Shutdown,
     supervisor: ActorRef<RunMessage>,
-    over: JoinHandle<Result<Ended>>,
+    over: Mutex<Option<JoinHandle<Result<Ended>>>>,
+}
+
+/// What became of a wish to kill a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kill {
+    /// The session ends `killed`, unless it comes to its own end just now.
+    TakenOn,
+    /// It has ended, or the run is over: it stays as it is.
+    TooLate,
 }
 
 /// What is left when a run is over.
@@ -98,11 +108,12 @@ impl Run {
             grid,
             shutdown,
             supervisor: crew.supervisor.clone(),
-            over: tokio::spawn(crew.see_through()),
+            over: Mutex::new(Some(tokio::spawn(crew.see_through()))),
         })
     }
 
-    /// Winds the run down when it is cancelled: nothing new starts, sessions in flight finish.
+    /// Winds the run down when it is cancelled: nothing new starts, sessions in flight finish. It is
+    /// cancelled too when a file or the deadline winds the run down.
     #[must_use]
     pub fn cancel_token(&self) -> CancellationToken {
         self.shutdown.wind_down.clone()
@@ -116,28 +127,40 @@ impl Run {
     }
 
     /// Ends one session for good, whether it has begun or not: it is `killed` and never runs again.
-    /// One that has ended already stays as it is.
+    /// An errored session of an earlier process, which this one would begin anew, has not ended.
     ///
     /// # Errors
     /// When the session is not in this run.
-    pub fn kill(&self, key: &SessionKey) -> Result<()> {
+    pub async fn kill(&self, key: &SessionKey) -> Result<Kill> {
         let id = self
             .grid
             .find(key)
             .ok_or_else(|| Error::input(format!("{key} is not a session of this run")))?;
-        // In a run that is over, every session has ended or is not to run.
-        drop(self.supervisor.cast(RunMessage::Kill(id)));
-        Ok(())
+        let answer = ractor::call!(self.supervisor, |reply| RunMessage::Kill(id, reply));
+        // No answer: the run is over.
+        Ok(answer.unwrap_or(Kill::TooLate))
     }
 
-    /// Waits for the last durable verdict.
+    /// Waits, once, for the last durable verdict.
     ///
     /// # Errors
-    /// When the store, the scorer or a supervisor fails; what is durable stays.
-    pub async fn wait(self) -> Result<Ended> {
-        self.over
+    /// When the store, the scorer or a supervisor fails; what is durable stays. When it is called
+    /// again.
+    pub async fn wait(&self) -> Result<Ended> {
+        let over = self
+            .over
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        over.ok_or_else(|| Error::internal("the run was waited for already"))?
             .await
             .internal(|| "the run broke off".to_owned())?
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.shutdown.interrupt.cancel();
     }
 }
 

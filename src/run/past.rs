@@ -58,22 +58,19 @@ impl Past {
         Ok(Durable { turns, resumable })
     }
 
-    /// What is kept of a session that has begun.
-    pub(super) async fn row(&self, plan: &Plan, id: SessionId) -> Result<SessionRow> {
-        let row = self.read(move |reader| reader.session(id)).await?;
-        row.ok_or_else(|| Error::internal(format!("{} is not on record", plan.grid.key(id))))
+    /// What is kept of a session; none when it never began.
+    pub(super) async fn row(&self, id: SessionId) -> Result<Option<SessionRow>> {
+        self.read(move |reader| reader.session(id)).await
     }
 
     /// A session that has ended, as the scorer sees it.
     pub(super) async fn record(&self, plan: &Plan, id: SessionId) -> Result<SessionRecord> {
         let key = plan.grid.key(id);
-        let row = self.row(plan, id).await?;
-        let steps = self
-            .read(move |reader| reader.steps(id, row.attempt))
-            .await?;
-        let outcome = row
-            .outcome
-            .ok_or_else(|| Error::internal(format!("{key} has not ended")))?;
+        let row = self.row(id).await?;
+        let ended = row.and_then(|row| Some((row.attempt, row.outcome?)));
+        let (attempt, outcome) =
+            ended.ok_or_else(|| Error::internal(format!("{key} has not ended")))?;
+        let steps = self.read(move |reader| reader.steps(id, attempt)).await?;
         Ok(SessionRecord {
             key,
             outcome: Arc::new(outcome),

@@ -16,10 +16,21 @@ pub struct Schedule {
     endpoints: Vec<Endpoint>,
     /// The index of each variant's endpoint.
     endpoint_of: Vec<usize>,
-    /// Sessions that do not begin any more: done, or begun already.
-    taken: Vec<bool>,
+    /// By place in the plan.
+    sessions: Vec<Place>,
     closed_cases: Vec<bool>,
     winding_down: bool,
+}
+
+/// Where a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// It is still to begin.
+    Waiting,
+    /// It holds a credit.
+    InFlight,
+    /// It is over.
+    Done,
 }
 
 #[derive(Debug)]
@@ -48,15 +59,14 @@ impl Schedule {
         let mut schedule = Self {
             endpoints: caps.iter().map(endpoint).collect(),
             endpoint_of,
-            taken: vec![false; usize::try_from(grid.planned()).unwrap_or(usize::MAX)],
+            sessions: vec![Place::Waiting; usize::try_from(grid.planned()).unwrap_or(usize::MAX)],
             closed_cases: vec![false; grid.cases.len()],
             winding_down: false,
             span,
             grid,
         };
         for id in done {
-            let at = schedule.index(id);
-            schedule.taken[at] = true;
+            *schedule.place_mut(id) = Place::Done;
         }
         schedule
     }
@@ -82,18 +92,25 @@ impl Schedule {
         None
     }
 
-    /// Takes a session out of its turn, whatever the caps; false if it is done or has begun.
+    /// Where a session is.
+    #[must_use]
+    pub fn place(&self, id: SessionId) -> Place {
+        self.sessions[self.index(id)]
+    }
+
+    /// Takes a session out of its turn, whatever the caps; false if it is not waiting.
     pub fn take(&mut self, id: SessionId) -> bool {
-        let at = self.index(id);
-        if std::mem::replace(&mut self.taken[at], true) {
+        if self.place(id) != Place::Waiting {
             return false;
         }
+        *self.place_mut(id) = Place::InFlight;
         self.endpoint(id).in_flight += 1;
         true
     }
 
     /// A session is over: its credit is free.
     pub fn settle(&mut self, id: SessionId) {
+        *self.place_mut(id) = Place::Done;
         let endpoint = self.endpoint(id);
         endpoint.in_flight = endpoint.in_flight.saturating_sub(1);
     }
@@ -116,6 +133,11 @@ impl Schedule {
 
     fn index(&self, id: SessionId) -> usize {
         usize::try_from(id.0 - self.span.start).unwrap_or(usize::MAX)
+    }
+
+    fn place_mut(&mut self, id: SessionId) -> &mut Place {
+        let at = self.index(id);
+        &mut self.sessions[at]
     }
 
     fn endpoint(&mut self, id: SessionId) -> &mut Endpoint {

@@ -54,6 +54,7 @@ impl Shutdown {
                 () = tokio::time::sleep(LOOK) => {}
             }
         };
+        self.wind_down.cancel();
         drop(run.cast(RunMessage::WindDown(why)));
         self.interrupt.cancelled().await;
         drop(run.cast(RunMessage::Interrupt));

@@ -2,14 +2,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 use tokio::sync::oneshot;
 
 use super::{
-    Hub,
+    Hub, Kill,
     case::{CaseMessage, CaseSupervisor},
     policy::{Breaker, CASE_CRASHES},
-    schedule::Schedule,
+    schedule::{Place, Schedule},
     shutdown::WindDown,
 };
 use crate::{
@@ -30,7 +30,7 @@ pub enum RunMessage {
     /// The scorer has taken a session.
     Acknowledged(SessionId),
     /// This session is to end for good.
-    Kill(SessionId),
+    Kill(SessionId, RpcReplyPort<Kill>),
     /// Nothing new is to start, for this reason.
     WindDown(WindDown),
     /// Sessions in flight are to be dropped.
@@ -71,6 +71,7 @@ pub struct State {
     cases: HashMap<usize, LiveCase>,
     /// Folders of sessions that the scorer has not acknowledged.
     unacknowledged: HashMap<SessionId, Option<SessionFiles>>,
+    has_begun: bool,
     wind_down: Option<WindDown>,
     fatal: Option<Error>,
     tell: Option<oneshot::Sender<Last>>,
@@ -101,6 +102,7 @@ impl Actor for RunSupervisor {
             crashes: HashMap::new(),
             cases: HashMap::new(),
             unacknowledged: HashMap::new(),
+            has_begun: false,
             wind_down: None,
             fatal: None,
             tell: Some(tell),
@@ -114,17 +116,17 @@ impl Actor for RunSupervisor {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            RunMessage::Begin => {}
+            RunMessage::Begin => state.has_begun = true,
             RunMessage::Ended(id, ending) => state.ended(id, ending),
             RunMessage::Acknowledged(id) => {
                 drop(state.unacknowledged.remove(&id));
                 state.schedule.settle(id);
             }
-            RunMessage::Kill(id) => {
-                if let Err(error) = state.kill(&myself, id).await {
-                    state.fatal.get_or_insert(error);
-                }
-            }
+            RunMessage::Kill(id, reply) => match state.kill(&myself, id).await {
+                // Who no longer waits for the answer misses nothing.
+                Ok(answer) => drop(reply.send(answer)),
+                Err(error) => drop(state.fatal.get_or_insert(error)),
+            },
             RunMessage::WindDown(why) => state.wind_down(why),
             RunMessage::Interrupt => state.interrupt(),
             RunMessage::Fatal(error) => drop(state.fatal.get_or_insert(error)),
@@ -183,7 +185,8 @@ impl Actor for RunSupervisor {
 impl State {
     /// Begins what may begin.
     async fn go_on(&mut self, myself: &ActorRef<RunMessage>) -> Result<(), Error> {
-        while self.fatal.is_none()
+        while self.has_begun
+            && self.fatal.is_none()
             && let Some(id) = self.schedule.admit()
         {
             self.start(myself, id, CaseMessage::Start(id)).await?;
@@ -194,19 +197,28 @@ impl State {
 
     /// Nothing is in flight and nothing is to come, or the run cannot go on.
     fn is_over(&self) -> bool {
-        self.fatal.is_some() || self.schedule.in_flight() == 0
+        let is_going_on = self.has_begun || self.wind_down.is_some();
+        self.fatal.is_some() || (is_going_on && self.schedule.in_flight() == 0)
     }
 
-    async fn kill(&mut self, myself: &ActorRef<RunMessage>, id: SessionId) -> Result<(), Error> {
+    async fn kill(&mut self, myself: &ActorRef<RunMessage>, id: SessionId) -> Result<Kill, Error> {
         if self.schedule.take(id) {
-            return self.start(myself, id, CaseMessage::KillUnstarted(id)).await;
+            self.start(myself, id, CaseMessage::KillUnstarted(id))
+                .await?;
+            return Ok(Kill::TakenOn);
         }
-        let case = self.hub.plan.grid.cell(id).case;
-        if let Some(live) = self.cases.get(&case) {
-            // A case that is gone by now has nothing in flight.
-            drop(live.actor.cast(CaseMessage::Kill(id)));
+        let is_alive =
+            self.schedule.place(id) == Place::InFlight && !self.unacknowledged.contains_key(&id);
+        let case = self.cases.get(&self.hub.plan.grid.cell(id).case);
+        match case.filter(|_| is_alive) {
+            Some(case) => {
+                case.actor
+                    .cast(CaseMessage::Kill(id))
+                    .internal(|| "a case supervisor is gone".to_owned())?;
+                Ok(Kill::TakenOn)
+            }
+            None => Ok(Kill::TooLate),
         }
-        Ok(())
     }
 
     async fn start(

@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Map, Value, json, value::to_raw_value};
 use tokio::time::timeout;
 
-use super::{rest::Wish, *};
+use super::{on_record::Wish, *};
 use crate::{
     domain::{BoxFuture, Case, Ledger, Limits, Observation, SessionId, Status, ToolSpec},
     model::{Model, ModelError, Options, Reply, Request},
@@ -183,7 +183,7 @@ struct Farm {
     shutdown: Shutdown,
     store: Arc<Mutex<Option<Store>>>,
     /// What is left of an earlier run in the same folder.
-    rest: Option<Rest>,
+    on_record: Option<OnRecord>,
 }
 
 /// A run that is at work.
@@ -231,13 +231,13 @@ impl Farm {
             hooks: Hooks::default(),
             shutdown: Shutdown::default(),
             store: Arc::default(),
-            rest: None,
+            on_record: None,
         }
     }
 
     /// Goes on where an earlier run of the same plan was left.
     fn after(mut self, over: Over, wish: Wish) -> Self {
-        self.rest = Some(Rest::of(over.reader.states().unwrap(), wish));
+        self.on_record = Some(OnRecord::of(over.reader.states().unwrap(), wish));
         self.folder = over.folder;
         self
     }
@@ -277,7 +277,7 @@ impl Farm {
         let grid = plan.grid.clone();
         let database = self.folder.path().join("farm.db");
         let options = StoreOptions::default();
-        let store = match self.rest {
+        let store = match self.on_record {
             Some(_) => Store::open(&database, options).unwrap(),
             None => Store::create(&database, &grid, options).unwrap(),
         };
@@ -292,7 +292,7 @@ impl Farm {
             work: self.folder.path().join("work"),
             sealed,
             concurrency: self.concurrency,
-            rest: self.rest.unwrap_or_default(),
+            on_record: self.on_record.unwrap_or_default(),
             shutdown: self.shutdown,
             clock: Clock::fixed(1.0),
             tally: tally.clone(),
@@ -310,6 +310,10 @@ impl Farm {
 }
 
 impl AtWork {
+    async fn kill(&self, key: &str) -> Kill {
+        soon(self.run.kill(&key.parse().unwrap())).await.unwrap()
+    }
+
     async fn over(self) -> Over {
         let ended = soon(self.run.wait()).await;
         let store = self.store.lock().unwrap().take();

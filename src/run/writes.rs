@@ -17,17 +17,16 @@ pub(super) fn begin(session: SessionId, attempt: u32, ts: f64) -> Write {
 
 /// What is kept of an attempt that is given up.
 pub(super) fn lost_attempt(
-    session: SessionId,
-    attempt: u32,
+    (session, attempt): (SessionId, u32),
     reason: &str,
-    turns: &[StoredTurn],
+    cost_usd: Option<f64>,
     ts: f64,
 ) -> Write {
     Write::LostAttempt {
         session,
         attempt,
         reason: reason.into(),
-        cost_usd: cost(turns),
+        cost_usd,
         ts,
     }
 }
@@ -39,7 +38,12 @@ pub(super) fn so_far(status: Status, turns: &[StoredTurn], why: &str) -> Outcome
     Outcome::so_far(status, steps, &usages, cost(turns), Some(why.to_owned()))
 }
 
-/// US dollars, unknown if any turn's price is.
-fn cost(turns: &[StoredTurn]) -> Option<f64> {
+/// US dollars of some turns, unknown if the price of any is.
+pub(super) fn cost(turns: &[StoredTurn]) -> Option<f64> {
     turns.iter().map(|turn| turn.cost_usd).sum()
+}
+
+/// Seconds that a session worked for its durable turns.
+pub(super) fn worked(turns: &[StoredTurn]) -> f64 {
+    turns.last().map_or(0.0, |turn| turn.acted_s)
 }

@@ -123,11 +123,7 @@ impl Actor for SessionActor {
         if let Some(start) = state.start.take() {
             state.begin(start).await?;
         }
-        let turn = match state.announce().await {
-            Ok(()) => state.turn().await,
-            Err(lost) => Err(lost),
-        };
-        match turn {
+        match state.turn().await {
             Ok(None) => myself.cast(NextTurn)?,
             Ok(Some(finished)) => {
                 state.exit = Some(Exit::Finished(Box::new(finished)));
@@ -192,23 +188,18 @@ impl State {
             self.files = Some(files);
         }
         if start.history.is_empty() {
-            self.writes.push(Write::Begin {
+            let begin = Write::Begin {
                 session: self.id,
                 attempt: self.attempt,
                 ts: self.clock.now(),
-            });
+            };
+            // That it has begun is to be seen at once, but nothing waits for it. A store that is
+            // lost says so again when the first reply is kept.
+            drop(self.store.post(vec![begin]).await);
         }
         self.worked = Stopwatch::from(start.history.last().map_or(0.0, |turn| turn.acted_s));
         self.todo = replay(&mut self.machine, start.history).into();
         Ok(())
-    }
-
-    /// Lets it be seen that the session has begun. Nothing depends on it: it is not waited for.
-    async fn announce(&mut self) -> Result<(), StoreLost> {
-        match self.writes.is_empty() {
-            true => Ok(()),
-            false => self.store.post(std::mem::take(&mut self.writes)).await,
-        }
     }
 
     /// Performs effects up to the next request; the record of the session once it has ended.

@@ -233,6 +233,12 @@ impl RunFolder {
         self.path.join("farm.db")
     }
 
+    /// `farm.db-wal`: what was committed and is not in `farm.db` yet.
+    #[must_use]
+    pub fn database_log(&self) -> PathBuf {
+        self.path.join("farm.db-wal")
+    }
+
     /// `config.toml`: the resolved config.
     #[must_use]
     pub fn config(&self) -> PathBuf {

@@ -41,10 +41,10 @@ pub struct Manifest {
     /// What was read.
     pub inputs: Inputs,
     /// All in the config that changes what sessions do. The digest is that of
-    /// `{"config": meaning, "inputs": inputs.sha256}` as canonical JSON; null in runs of an older
+    /// `{"config": meaning, "inputs": inputs.sha256}` as canonical JSON; absent in runs of an older
     /// farm.
-    #[serde(default)]
-    pub meaning: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<Value>,
     /// How the figures are read.
     pub suite: Suite,
     /// What infrastructure cost.
@@ -158,6 +158,9 @@ pub struct Inputs {
     /// The case file as seen from the run folder, where a resume looks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The sealed halves as seen from the run folder; absent in a run without a scorer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<String>,
     /// Digests of what was read, SHA-256 in hex: `cases`, `sealed`, `files FOLDER`,
     /// `prompt VARIANT`.
     pub sha256: BTreeMap<String, String>,
@@ -248,9 +251,10 @@ pub(super) mod tests {
             inputs: Inputs {
                 cases: "cases.jsonl".to_owned(),
                 path: Some("../../../eval/cases.jsonl".to_owned()),
+                sealed: None,
                 sha256: BTreeMap::from([("cases".to_owned(), "ef".repeat(32))]),
             },
-            meaning: Value::Null,
+            meaning: Some(Value::Object(Map::new())),
             suite: Suite {
                 cases: Reading::Fixed,
                 level: 0.95,

@@ -28,7 +28,7 @@ pub use folder::{Place, RunFolder};
 pub use lock::{Held, Holder};
 pub use manifest::Manifest;
 pub use overview::{Overview, Waits};
-pub use reader::{Reader, StepRow, Totals, TurnRow, Worked};
+pub use reader::{Reader, StepRow, Totals, TurnRow};
 pub use row::{Score, SessionRow, Standing};
 pub use timing::Timing;
 pub use write::{At, Write};

@@ -63,17 +63,6 @@ pub struct StepRow {
     pub work_s: Option<f64>,
 }
 
-/// What the sessions that ended took.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Worked {
-    /// How many they are.
-    pub sessions: u64,
-    /// Seconds that they worked, waits left out.
-    pub work_s: f64,
-    /// US dollars, as far as they are known.
-    pub cost_usd: f64,
-}
-
 /// What infrastructure cost the run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
@@ -193,21 +182,13 @@ impl Reader {
         })
     }
 
-    /// What the sessions that ended took, all together.
+    /// US dollars of the sessions that ended, as far as they are known.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn worked(&self) -> Result<Worked> {
-        const WORKED: &str = "SELECT count(ended), total(work_s), total(cost_usd) FROM session";
-        let read = |r: &Row<'_>| {
-            Ok(Worked {
-                sessions: r.get::<_, i64>(0)?.cast_unsigned(),
-                work_s: r.get(1)?,
-                cost_usd: r.get(2)?,
-            })
-        };
-        self.cached(WORKED)?
-            .query_row([], read)
+    pub fn cost_usd(&self) -> Result<f64> {
+        self.cached("SELECT total(cost_usd) FROM session")?
+            .query_row([], |r| r.get(0))
             .map_err(|e| self.fault(e))
     }
 

@@ -61,7 +61,7 @@ pub struct Options {
 }
 
 /// What a store did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stats {
     /// Transactions.
     pub commits: u64,
@@ -69,6 +69,21 @@ pub struct Stats {
     pub rows: u64,
     /// Writes that changed nothing: of an attempt that is over, or there already.
     pub fenced: u64,
+    /// Sessions that ended.
+    pub ended: u64,
+    /// Seconds that those worked, waits left out.
+    pub work_s: f64,
+}
+
+impl Stats {
+    /// Takes a write that changed a row.
+    fn count(&mut self, write: &Write) {
+        self.rows += 1;
+        if let Write::End { work_s, .. } = write {
+            self.ended += 1;
+            self.work_s += work_s;
+        }
+    }
 }
 
 /// The store has ended, and why. What was committed stays.
@@ -317,7 +332,7 @@ fn commit(
     for write in writes {
         match statements.apply(write)? {
             0 => stats.fenced += 1,
-            _ => stats.rows += 1,
+            _ => stats.count(write),
         }
     }
     abort_if(Moment::Before);

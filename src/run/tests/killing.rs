@@ -36,10 +36,10 @@ async fn a_kill_ends_one_session_in_flight_and_one_that_has_not_begun() {
     let model = held(&seen, &go);
     let at_work = farm(model.clone()).start().await;
     drop(soon(seen.acquire()).await.unwrap());
-    let key = |key: &str| key.parse::<SessionKey>().unwrap();
-    at_work.run.kill(&key("v/b/2")).unwrap();
-    at_work.run.kill(&key("v/a/0")).unwrap();
-    let unknown = at_work.run.kill(&key("v/a/3")).unwrap_err();
+    assert_eq!(at_work.kill("v/b/2").await, Kill::TakenOn);
+    assert_eq!(at_work.kill("v/a/0").await, Kill::TakenOn);
+    let unknown = "v/a/3".parse().unwrap();
+    let unknown = at_work.run.kill(&unknown).await.unwrap_err();
     assert!(unknown.message.contains("v/a/3"), "{unknown}");
     let over = at_work.over().await;
     let want = Ledger {
@@ -72,7 +72,7 @@ async fn a_session_that_has_ended_stays_as_it_is() {
         tokio::task::yield_now().await;
     }
     for key in ["v/b/0", "v/b/2"] {
-        at_work.run.kill(&key.parse().unwrap()).unwrap();
+        assert_eq!(at_work.kill(key).await, Kill::TooLate);
     }
     go.add_permits(1);
     let over = at_work.over().await;
@@ -80,25 +80,82 @@ async fn a_session_that_has_ended_stays_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_kill_holds_for_sessions_that_were_left_over() {
-    let (seen, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let at_work = farm(held(&seen, &go)).start().await;
-    drop(soon(seen.acquire()).await.unwrap());
+async fn a_kill_holds_for_sessions_of_an_earlier_process() {
+    let seen = Arc::new(Semaphore::new(0));
+    let hanging = {
+        let seen = seen.clone();
+        TestModel::new([calls("t", 1), answer("done")], move |ask| {
+            let seen = seen.clone();
+            Box::pin(async move {
+                assert!((&*ask.case, ask.seed) != ("b", 1), "panics on purpose");
+                if ask.turn == 1 {
+                    seen.add_permits(1);
+                    std::future::pending::<()>().await;
+                }
+            })
+        })
+    };
+    let mut first = farm(hanging);
+    first.concurrency = 6;
+    let at_work = first.start().await;
+    drop(soon(seen.acquire_many(5)).await.unwrap());
+    while at_work.tally.lock().unwrap().ledger.errored < 1 {
+        tokio::task::yield_now().await;
+    }
     at_work.run.interrupt_token().cancel();
     let over = at_work.over().await;
-    assert_eq!(over.ledger(), ledger(0, 0, 6));
+    assert_eq!(over.ledger(), ledger(0, 1, 5));
+    let lost = over.session("b", 1).unwrap().attempt;
 
-    // Nothing runs before the kill is heard: the one credit is held by the first session.
-    let mut again = farm(held(&seen, &go)).after(over, RESUME);
-    again.concurrency = 1;
-    let at_work = again.start().await;
-    at_work.run.kill(&"v/a/0".parse().unwrap()).unwrap();
+    // The one credit is held by the first session: the others have not been gone on with.
+    let (seen, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let at_work = farm(held(&seen, &go)).after(over, RESUME).start().await;
+    drop(soon(seen.acquire()).await.unwrap());
+    for key in ["v/b/1", "v/b/2"] {
+        assert_eq!(at_work.kill(key).await, Kill::TakenOn);
+    }
+    go.add_permits(1);
     let over = at_work.over().await;
     let want = Ledger {
         planned: 6,
-        passed: 5,
-        killed: 1,
+        passed: 4,
+        killed: 2,
         ..Ledger::default()
     };
     assert_eq!(over.ledger(), want);
+    assert_eq!(over.session("b", 1).unwrap().attempt, lost + 1);
+    assert_eq!(over.durable("b", 2, 0), (1, 1));
+    assert_eq!(over.outcome("b", 2).steps_used, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_after_the_end_is_too_late() {
+    let model = TestModel::ready([answer("done")]);
+    let farm = Farm::new(&["a"], 1, model);
+    farm.shutdown.wind_down.cancel();
+    let at_work = farm.start().await;
+    let ended = soon(at_work.run.wait()).await.unwrap();
+    assert_eq!(ended.wind_down, Some(WindDown::Asked));
+    assert_eq!(at_work.kill("v/a/0").await, Kill::TooLate);
+    assert!(at_work.run.wait().await.is_err(), "it is waited for once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_is_dropped_is_interrupted() {
+    let (seen, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let AtWork {
+        run,
+        store,
+        tally,
+        folder,
+        ..
+    } = farm(held(&seen, &go)).start().await;
+    drop(soon(seen.acquire()).await.unwrap());
+    drop(run);
+    while tally.lock().unwrap().in_flight > 0 {
+        tokio::task::yield_now().await;
+    }
+    let store = store.lock().unwrap().take().unwrap();
+    soon(store.join()).await.unwrap();
+    drop(folder);
 }

@@ -188,10 +188,9 @@ async fn a_stop_file_is_seen_while_sessions_run() {
     let at_work = farm.start().await;
     drop(soon(hanging.seen.acquire()).await.unwrap());
     std::fs::write(&stop, "").unwrap();
-    let shutdown = at_work.run.interrupt_token();
+    soon(at_work.run.cancel_token().cancelled()).await;
     // It hangs for ever: only an interrupt ends it once nothing new starts.
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    shutdown.cancel();
+    at_work.run.interrupt_token().cancel();
     let over = at_work.over().await;
     assert_eq!(over.wind_down(), Some(WindDown::StopFile));
     assert_eq!(over.ledger(), ledger(0, 0, 3));

@@ -1,4 +1,4 @@
-//! What is left of a run to do. Pure.
+//! What a run that goes on finds on record. Pure.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,13 @@ use crate::{
     store::Standing,
 };
 
-/// What is left of a run that was at work before; nothing is done of one that was not.
+/// The sessions that an earlier process has begun; none in a run that is new. All others are still to
+/// be begun.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Rest {
+pub struct OnRecord {
     /// Sessions that are not to be run, and how they ended.
     pub done: Vec<(SessionId, SessionState)>,
-    /// Sessions that have begun and are to be brought to their end; all others begin anew.
+    /// Sessions that are to be brought to their end, and how.
     pub begun: HashMap<SessionId, Begun>,
 }
 
@@ -21,7 +22,7 @@ pub struct Rest {
 pub enum Begun {
     /// It was cut off: it goes on from its durable turns.
     Open(u32),
-    /// Infrastructure failed it: it begins anew.
+    /// Infrastructure failed it: it begins anew, as the next attempt.
     Errored(u32),
     /// It ended: it is only to be scored.
     Unscored(u32),
@@ -36,12 +37,11 @@ pub struct Wish {
     pub is_scored: bool,
 }
 
-impl Rest {
-    /// Sorts the sessions that have begun. Which of them are run again is the table of session
-    /// states in the README.
+impl OnRecord {
+    /// Sorts the sessions that have begun: what has a verdict, was killed or skipped is done.
     #[must_use]
     pub fn of(begun: impl IntoIterator<Item = Standing>, wish: Wish) -> Self {
-        let mut rest = Self::default();
+        let mut on_record = Self::default();
         for Standing {
             session,
             attempt,
@@ -53,13 +53,13 @@ impl Rest {
                 SessionState::Errored if !wish.keep_errors => Begun::Errored(attempt),
                 SessionState::Unscored if wish.is_scored => Begun::Unscored(attempt),
                 _ => {
-                    rest.done.push((session, state));
+                    on_record.done.push((session, state));
                     continue;
                 }
             };
-            rest.begun.insert(session, begun);
+            on_record.begun.insert(session, begun);
         }
-        rest
+        on_record
     }
 }
 
@@ -80,9 +80,9 @@ mod tests {
                 keep_errors,
                 is_scored,
             };
-            let rest = Rest::of([standing], wish);
-            assert_eq!(rest.done.len() + rest.begun.len(), 1);
-            rest.begun.get(&SessionId(7)).copied()
+            let found = OnRecord::of([standing], wish);
+            assert_eq!(found.done.len() + found.begun.len(), 1);
+            found.begun.get(&SessionId(7)).copied()
         };
         for (keep_errors, is_scored) in [(false, true), (true, true), (false, false), (true, false)]
         {
