@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     aggregate::PassRateSoFar,
-    domain::{Clock, Ledger, Summary},
+    domain::{Clock, Summary},
     error::Result,
     report::{
         Redraw,
@@ -100,6 +100,7 @@ fn open(folder: &RunFolder) -> Result<(Opened, Option<Holder>)> {
             return Ok((opened, worker));
         }
         // It came to its end between the two looks.
+        thread::sleep(FURNISHING / 100);
     }
 }
 
@@ -200,18 +201,18 @@ fn published(opened: &Opened, summary: &Summary) -> Status {
 /// What to do next.
 fn next(status: &Status, folder: &RunFolder) -> String {
     let run = folder.spec(Path::new(RUNS));
-    let Ledger {
-        errored, not_run, ..
-    } = status.ledger;
     // Without a database nothing can go on.
-    let left = status.errors.as_ref().map_or(0, |_| errored + not_run);
-    match (status.state, left) {
-        (RunStatus::Running, _) => format!("`farm status {run} --watch` looks on until it ends"),
-        (_, 0) => format!("`farm report {run}` shows what came of it"),
-        (RunStatus::Interrupted | RunStatus::Failed, _) => format!("`farm resume {run}` goes on"),
-        (RunStatus::Finished, _) => {
+    let can_go_on = status.errors.is_some();
+    match status.state {
+        RunStatus::Running => format!("`farm status {run} --watch` looks on until it ends"),
+        // Even if all have ended: what is made of them may be missing.
+        RunStatus::Interrupted | RunStatus::Failed if can_go_on => {
+            format!("`farm resume {run}` goes on")
+        }
+        RunStatus::Finished if can_go_on && status.ledger.left(false) > 0 => {
             format!("`farm resume {run}` runs what is errored or not run again")
         }
+        _ => format!("`farm report {run}` shows what came of it"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which session begins next. Pure.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use crate::domain::{Grid, SessionId};
 
@@ -16,8 +16,10 @@ pub struct Schedule {
     endpoints: Vec<Endpoint>,
     /// The index of each variant's endpoint.
     endpoint_of: Vec<usize>,
-    /// By place in the plan.
-    sessions: Vec<Place>,
+    in_flight: HashSet<SessionId>,
+    /// Sessions that do not begin when their turn comes: done before, or taken out of turn. Memory
+    /// grows with these alone, not with the plan.
+    passed_over: HashSet<SessionId>,
     closed_cases: Vec<bool>,
     winding_down: bool,
 }
@@ -29,7 +31,7 @@ pub enum Place {
     Waiting,
     /// It holds a credit.
     InFlight,
-    /// It is over.
+    /// It is over, or its turn is.
     Done,
 }
 
@@ -56,19 +58,16 @@ impl Schedule {
             in_flight: 0,
             next: span.start,
         };
-        let mut schedule = Self {
+        Self {
             endpoints: caps.iter().map(endpoint).collect(),
             endpoint_of,
-            sessions: vec![Place::Waiting; usize::try_from(grid.planned()).unwrap_or(usize::MAX)],
+            in_flight: HashSet::new(),
+            passed_over: done.into_iter().collect(),
             closed_cases: vec![false; grid.cases.len()],
             winding_down: false,
             span,
             grid,
-        };
-        for id in done {
-            *schedule.place_mut(id) = Place::Done;
         }
-        schedule
     }
 
     /// The next session to begin, now counted as in flight.
@@ -83,8 +82,12 @@ impl Schedule {
                 let id = SessionId(self.endpoints[at].next);
                 self.endpoints[at].next += 1;
                 let cell = self.grid.cell(id);
-                let wanted = self.endpoint_of[cell.variant] == at && !self.closed_cases[cell.case];
-                if wanted && self.take(id) {
+                let wanted = self.endpoint_of[cell.variant] == at
+                    && !self.passed_over.remove(&id)
+                    && !self.closed_cases[cell.case];
+                if wanted {
+                    self.endpoints[at].in_flight += 1;
+                    self.in_flight.insert(id);
                     return Some(id);
                 }
             }
@@ -95,7 +98,14 @@ impl Schedule {
     /// Where a session is.
     #[must_use]
     pub fn place(&self, id: SessionId) -> Place {
-        self.sessions[self.index(id)]
+        let next = self.endpoints[self.endpoint_at(id)].next;
+        if self.in_flight.contains(&id) {
+            Place::InFlight
+        } else if id.0 < next || self.passed_over.contains(&id) {
+            Place::Done
+        } else {
+            Place::Waiting
+        }
     }
 
     /// Takes a session out of its turn, whatever the caps; false if it is not waiting.
@@ -103,16 +113,19 @@ impl Schedule {
         if self.place(id) != Place::Waiting {
             return false;
         }
-        *self.place_mut(id) = Place::InFlight;
-        self.endpoint(id).in_flight += 1;
+        let at = self.endpoint_at(id);
+        self.endpoints[at].in_flight += 1;
+        self.in_flight.insert(id);
+        self.passed_over.insert(id);
         true
     }
 
     /// A session is over: its credit is free.
     pub fn settle(&mut self, id: SessionId) {
-        *self.place_mut(id) = Place::Done;
-        let endpoint = self.endpoint(id);
-        endpoint.in_flight = endpoint.in_flight.saturating_sub(1);
+        if self.in_flight.remove(&id) {
+            let at = self.endpoint_at(id);
+            self.endpoints[at].in_flight -= 1;
+        }
     }
 
     /// No further session of this case begins.
@@ -128,20 +141,12 @@ impl Schedule {
     /// Sessions in flight.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.endpoints.iter().map(|e| e.in_flight).sum()
+        self.in_flight.len()
     }
 
-    fn index(&self, id: SessionId) -> usize {
-        usize::try_from(id.0 - self.span.start).unwrap_or(usize::MAX)
-    }
-
-    fn place_mut(&mut self, id: SessionId) -> &mut Place {
-        let at = self.index(id);
-        &mut self.sessions[at]
-    }
-
-    fn endpoint(&mut self, id: SessionId) -> &mut Endpoint {
-        &mut self.endpoints[self.endpoint_of[self.grid.cell(id).variant]]
+    /// The index of a session's endpoint.
+    fn endpoint_at(&self, id: SessionId) -> usize {
+        self.endpoint_of[self.grid.cell(id).variant]
     }
 }
 

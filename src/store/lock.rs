@@ -4,7 +4,8 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, Write as _},
     path::Path,
-    time::UNIX_EPOCH,
+    thread,
+    time::{Duration, UNIX_EPOCH},
 };
 
 use schemars::JsonSchema;
@@ -44,7 +45,7 @@ pub(super) fn take(folder: &Path, host: &str) -> Result<Held> {
         .truncate(false)
         .open(&path)
         .map_err(|e| unusable(&path, e))?;
-    match file.try_lock() {
+    match patiently(&file) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let Holder { pid, host } = read(&mut file);
@@ -72,6 +73,17 @@ pub(super) fn take(folder: &Path, host: &str) -> Result<Held> {
     };
     put().map_err(|e: io::Error| refused(&path, e))?;
     Ok(Held { _file: file })
+}
+
+/// Whoever only looks who holds the lock holds it for a moment.
+fn patiently(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..20 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
+            done => return done,
+        }
+    }
+    file.try_lock()
 }
 
 /// Who holds the lock of `folder` now.

@@ -164,7 +164,8 @@ impl Reader {
         Ok(waits)
     }
 
-    /// How all sessions of the grid stand.
+    /// How all sessions of the grid stand, for tests.
+    #[cfg(test)]
     ///
     /// # Errors
     /// When the database cannot be read.
