@@ -188,7 +188,7 @@ struct Farm {
 
 /// A run that is at work.
 struct AtWork {
-    run: Run,
+    run: Option<Run>,
     store: Arc<Mutex<Option<Store>>>,
     tally: Arc<Mutex<Tally>>,
     grid: Grid,
@@ -300,7 +300,7 @@ impl Farm {
         };
         *self.store.lock().unwrap() = Some(store);
         AtWork {
-            run: Run::start(plan, setup).await.unwrap(),
+            run: Some(Run::start(plan, setup).await.unwrap()),
             store: self.store,
             tally,
             grid,
@@ -311,11 +311,25 @@ impl Farm {
 
 impl AtWork {
     async fn kill(&self, key: &str) -> Kill {
-        soon(self.run.kill(&key.parse().unwrap())).await.unwrap()
+        soon(self.run().kill(&key.parse().unwrap())).await.unwrap()
+    }
+
+    fn run(&self) -> &Run {
+        self.run.as_ref().unwrap()
+    }
+
+    /// Waits until progress shows this.
+    async fn until(&self, is_so: impl Fn(&Tally) -> bool) {
+        let seen = async {
+            while !is_so(&self.tally.lock().unwrap()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon(seen).await;
     }
 
     async fn over(self) -> Over {
-        let ended = soon(self.run.wait()).await;
+        let ended = soon(self.run().wait()).await;
         let store = self.store.lock().unwrap().take();
         if let Some(store) = store {
             soon(store.join()).await.unwrap();

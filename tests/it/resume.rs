@@ -2,12 +2,12 @@
 
 use std::{
     fs,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use serde_json::json;
 
-use crate::support::{Folder, Said, farm};
+use crate::support::{Background, Folder, Said, farm};
 
 const CASES: &str = r#"{"id":"sum-1","task":"What is 1 + 1?","script":[{"tool_call":{"tool":"calculator","args":{"expression":"1 + 1"}}},{"any_of":[{"weight":1,"answer":"2"},{"weight":1,"answer":"3"}]}]}
 {"id":"sum-2","task":"What is 2 + 2?","script":[{"thought":"Easy.","answer":"4"}]}
@@ -31,8 +31,8 @@ fn config(more: &str) -> String {
     format!("[session]\nprompt = \"prompt.md\"\n{more}\n[models.scripted]\nkind = \"scripted\"\n")
 }
 
-/// A run that ended early: its `STOP` file was there before its first session.
-fn stopped(folder: &Folder, more: &[&str]) {
+/// A run that died before its first session was on record.
+fn unbegun(folder: &Folder, more: &[&str]) {
     abort(folder, "commit:1:before", more);
 }
 
@@ -142,7 +142,7 @@ fn a_run_that_is_over_shows_its_summary_and_needs_nothing() {
 #[test]
 fn what_changes_the_meaning_is_refused_by_name() {
     let folder = project();
-    stopped(&folder, &[]);
+    unbegun(&folder, &[]);
     let kept = [
         "eval/cases.jsonl",
         "configs/sealed/cases.jsonl",
@@ -206,7 +206,7 @@ fn what_changes_the_meaning_is_refused_by_name() {
 #[test]
 fn what_changes_only_how_it_runs_is_logged() {
     let folder = project();
-    stopped(&folder, &[]);
+    unbegun(&folder, &[]);
     let more = "[run]\nconcurrency = 3\n[suite]\nlevel = 0.9\ncases = \"sample\"";
     folder.write(
         "configs/farm.toml",
@@ -303,7 +303,7 @@ fn a_run_without_a_scorer_is_scored_when_one_comes() {
 }
 
 /// A run whose replies take an hour.
-fn slow(folder: &Folder) -> Child {
+fn slow(folder: &Folder) -> Background {
     folder.write(
         "configs/slow.toml",
         config("").replace(
@@ -318,25 +318,23 @@ fn slow(folder: &Folder) -> Child {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    while !folder.path("run/farm.db").exists() {
-        std::thread::yield_now();
-    }
-    child
+    let background = Background(child);
+    folder.wait_for("run/farm.db");
+    background
 }
 
 #[test]
 fn one_farm_at_a_time_works_on_a_run() {
     let folder = project();
     let whole = whole(&folder, &[]);
-    let mut first = slow(&folder);
+    let first = slow(&folder);
     let said = resume(&folder, &[]).exits(2).stderr;
-    let pid = first.id().to_string();
+    let pid = first.0.id().to_string();
     assert!(
         said.contains(&format!("is in use by process {pid} on ")),
         "{said}"
     );
-    first.kill().unwrap();
-    first.wait().unwrap();
+    drop(first);
     // Its lock is stale: the next one takes it over.
     let fast = ["--config", "configs/farm.toml", "--quiet"];
     let said = resume(&folder, &fast).exits(0);
@@ -367,9 +365,7 @@ fn a_stop_file_winds_a_run_down_and_a_resume_takes_it_away() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while !folder.path("run/farm.db").exists() {
-        std::thread::yield_now();
-    }
+    folder.wait_for("run/farm.db");
     folder.write("run/STOP", "");
     let said = Said::new(&child.wait_with_output().unwrap());
     assert_eq!(said.code, 3, "{}", said.stderr);
@@ -425,6 +421,52 @@ fn a_deadline_winds_a_run_down_and_is_forgotten_once_it_has_passed() {
     folder.write("run/config.toml", recorded);
     resume(&folder, &["--seeds", "2", "--quiet"]).exits(0);
     assert!(folder.read("run/config.toml").contains("until = \"none\""));
+}
+
+#[test]
+fn a_run_without_a_database_begins_if_it_had_not_begun() {
+    let folder = project();
+    let whole = whole(&folder, &["--seeds", "6"]);
+    unbegun(&folder, &[]);
+    for gone in ["farm.db", "farm.db-wal", "farm.db-shm"] {
+        let _ = fs::remove_file(folder.path(&format!("run/{gone}")));
+    }
+    resume(&folder, &["--quiet"]).exits(0);
+    assert_eq!(folder.read("run/summary.json"), whole);
+    // Once it had, its database must not be made anew.
+    fs::remove_file(folder.path("run/farm.db")).unwrap();
+    let said = resume(&folder, &["--seeds", "7"]).exits(4);
+    insta::assert_snapshot!(said.stderr, @r"
+    error: store: database is not there: run/farm.db
+    hint: restore farm.db from a copy or a bundle, or begin a new run
+    ");
+}
+
+#[test]
+fn the_run_seed_stays() {
+    let folder = project();
+    unbegun(&folder, &["--run-seed", "5"]);
+    let said = resume(&folder, &["--config", "configs/farm.toml"]).exits(2);
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: the run cannot go on, for it would not mean the same any more
+      config: run_seed was "5" and is "0"
+    hint: undo these changes, or begin a new run with `farm run`
+    "#);
+    resume(&folder, &["--quiet"]).exits(0);
+}
+
+#[test]
+fn a_run_goes_on_from_elsewhere() {
+    let folder = project();
+    let whole = whole(&folder, &["--seeds", "6"]);
+    abort(&folder, "commit:9:after", &[]);
+    let mut elsewhere = farm();
+    elsewhere
+        .args(["resume", "../run", "--quiet"])
+        .current_dir(folder.path("eval"));
+    let output = elsewhere.output().unwrap();
+    Said::new(&output).exits(0);
+    assert_eq!(folder.read("run/summary.json"), whole);
 }
 
 #[test]

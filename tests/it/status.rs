@@ -6,26 +6,12 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     os::unix::fs::PermissionsExt as _,
     process::{Child, ChildStdout, Command, Stdio},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, RUN, farm, farm_at_home};
-
-/// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// farm in the background; it is killed with the test.
-struct Background(Child);
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        // It may be gone already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use crate::support::{Background, Folder, PATIENCE, RUN, farm, farm_at_home};
 
 fn begin(folder: &Folder, args: &[&str]) -> Background {
     let child = Command::new(assert_cmd::cargo::cargo_bin!("farm"))

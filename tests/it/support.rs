@@ -4,7 +4,8 @@ use std::{
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
-    process::Output,
+    process::{Child, Output},
+    time::{Duration, Instant},
 };
 
 use assert_cmd::Command;
@@ -45,6 +46,20 @@ pub(crate) const RUN: [&str; 6] = [
     "--out",
     "run",
 ];
+
+/// How long a test waits for what must come.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// farm in the background; it is killed with the test.
+pub(crate) struct Background(pub(crate) Child);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// What a command said and how it ended.
 pub(crate) struct Said {
@@ -97,6 +112,15 @@ impl Folder {
     pub(crate) fn read(&self, name: &str) -> String {
         let path = self.path(name);
         fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
+    /// Waits until there is such a file.
+    pub(crate) fn wait_for(&self, name: &str) {
+        let began = Instant::now();
+        while !self.path(name).exists() {
+            assert!(began.elapsed() < PATIENCE, "there is no {name}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The names in the folder, sorted.

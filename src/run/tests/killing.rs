@@ -39,7 +39,7 @@ async fn a_kill_ends_one_session_in_flight_and_one_that_has_not_begun() {
     assert_eq!(at_work.kill("v/b/2").await, Kill::TakenOn);
     assert_eq!(at_work.kill("v/a/0").await, Kill::TakenOn);
     let unknown = "v/a/3".parse().unwrap();
-    let unknown = at_work.run.kill(&unknown).await.unwrap_err();
+    let unknown = at_work.run().kill(&unknown).await.unwrap_err();
     assert!(unknown.message.contains("v/a/3"), "{unknown}");
     let over = at_work.over().await;
     let want = Ledger {
@@ -68,9 +68,7 @@ async fn a_session_that_has_ended_stays_as_it_is() {
     let at_work = farm.start().await;
     drop(soon(seen.acquire()).await.unwrap());
     // All others go by on the second credit.
-    while at_work.tally.lock().unwrap().ledger.passed < 5 {
-        tokio::task::yield_now().await;
-    }
+    at_work.until(|tally| tally.ledger.passed == 5).await;
     for key in ["v/b/0", "v/b/2"] {
         assert_eq!(at_work.kill(key).await, Kill::TooLate);
     }
@@ -99,10 +97,8 @@ async fn a_kill_holds_for_sessions_of_an_earlier_process() {
     first.concurrency = 6;
     let at_work = first.start().await;
     drop(soon(seen.acquire_many(5)).await.unwrap());
-    while at_work.tally.lock().unwrap().ledger.errored < 1 {
-        tokio::task::yield_now().await;
-    }
-    at_work.run.interrupt_token().cancel();
+    at_work.until(|tally| tally.ledger.errored == 1).await;
+    at_work.run().interrupt_token().cancel();
     let over = at_work.over().await;
     assert_eq!(over.ledger(), ledger(0, 1, 5));
     let lost = over.session("b", 1).unwrap().attempt;
@@ -134,28 +130,17 @@ async fn a_kill_after_the_end_is_too_late() {
     let farm = Farm::new(&["a"], 1, model);
     farm.shutdown.wind_down.cancel();
     let at_work = farm.start().await;
-    let ended = soon(at_work.run.wait()).await.unwrap();
+    let ended = soon(at_work.run().wait()).await.unwrap();
     assert_eq!(ended.wind_down, Some(WindDown::Asked));
     assert_eq!(at_work.kill("v/a/0").await, Kill::TooLate);
-    assert!(at_work.run.wait().await.is_err(), "it is waited for once");
+    assert!(at_work.run().wait().await.is_err(), "it is waited for once");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_is_dropped_is_interrupted() {
     let (seen, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let AtWork {
-        run,
-        store,
-        tally,
-        folder,
-        ..
-    } = farm(held(&seen, &go)).start().await;
+    let mut at_work = farm(held(&seen, &go)).start().await;
     drop(soon(seen.acquire()).await.unwrap());
-    drop(run);
-    while tally.lock().unwrap().in_flight > 0 {
-        tokio::task::yield_now().await;
-    }
-    let store = store.lock().unwrap().take().unwrap();
-    soon(store.join()).await.unwrap();
-    drop(folder);
+    drop(at_work.run.take());
+    at_work.until(|tally| tally.in_flight == 0).await;
 }

@@ -18,7 +18,7 @@ async fn interrupted(mut farm: Farm, model: &Arc<Hanging>) -> Over {
     farm.concurrency = 8;
     let at_work = farm.start().await;
     drop(soon(model.seen.acquire_many(model.hanging)).await.unwrap());
-    at_work.run.interrupt_token().cancel();
+    at_work.run().interrupt_token().cancel();
     at_work.over().await
 }
 
@@ -188,9 +188,9 @@ async fn a_stop_file_is_seen_while_sessions_run() {
     let at_work = farm.start().await;
     drop(soon(hanging.seen.acquire()).await.unwrap());
     std::fs::write(&stop, "").unwrap();
-    soon(at_work.run.cancel_token().cancelled()).await;
+    soon(at_work.run().cancel_token().cancelled()).await;
     // It hangs for ever: only an interrupt ends it once nothing new starts.
-    at_work.run.interrupt_token().cancel();
+    at_work.run().interrupt_token().cancel();
     let over = at_work.over().await;
     assert_eq!(over.wind_down(), Some(WindDown::StopFile));
     assert_eq!(over.ledger(), ledger(0, 0, 3));
