@@ -80,12 +80,12 @@ impl Opened {
     }
 
     /// Whether a run without a database had begun: then it was published, or the database is gone.
-    /// A farm that died before the first session left its lock, and nothing of what comes after.
+    /// A farm that died before the first session left its lock, and nothing of what comes after;
+    /// at most an empty database, with an empty log.
     pub fn had_begun(&self) -> bool {
-        let folder = &self.folder;
-        folder.taken().is_none()
-            || folder.summary().exists()
-            || folder.database().with_extension("db-wal").exists()
+        let (folder, database) = (&self.folder, self.folder.database());
+        let left_log = !database.exists() && database.with_extension("db-wal").exists();
+        folder.taken().is_none() || folder.summary().exists() || left_log
     }
 
     /// What its traces are written with.
