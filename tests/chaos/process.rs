@@ -14,7 +14,7 @@ use crate::{log::Log, suite::Suite};
 /// Longer than any process here takes; one that hangs fails its test and is ended.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Between two looks.
-const TICK: Duration = Duration::from_millis(1);
+const TICK: Duration = Duration::from_millis(4);
 
 /// When farm is to abort: at this commit of its store, before or after.
 #[derive(Debug, Clone, Copy)]
@@ -122,7 +122,7 @@ impl Process {
     }
 }
 
-/// The binary where the suite is, told nothing by the environment of the tests.
+/// The binary in the suite's own folder, told nothing by the environment of the tests.
 pub(crate) fn farm(suite: &Suite) -> Command {
     let mut farm = Command::new(assert_cmd::cargo::cargo_bin!("farm"));
     for (name, _) in std::env::vars_os() {
@@ -130,6 +130,6 @@ pub(crate) fn farm(suite: &Suite) -> Command {
             farm.env_remove(name);
         }
     }
-    farm.current_dir(&suite.home);
+    farm.current_dir(suite.path(""));
     farm
 }
