@@ -164,7 +164,7 @@ mod tests {
             let path = folder.path().join("farm.db");
             let names = (vec!["v".parse().unwrap()], vec!["c".parse().unwrap()]);
             let grid = Grid::new(names.0, names.1, 0..2).unwrap();
-            let store = Store::create(&path, &grid, Options::default()).unwrap();
+            let store = Store::create(&path, "r", &grid, Options::default()).unwrap();
             let tally = Arc::new(Mutex::new(Tally::of(&grid)));
             let is_scored = verdict.is_some();
             let mut counting =

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     config,
+    domain::absolute,
     error::{Context, Error, Result},
     store::folder,
 };
@@ -58,11 +59,11 @@ fn open(path: &Path, command: &Command) -> Result<File> {
         Command::Demo(args) => (Vec::new(), args.out.as_deref()),
         _ => (Vec::new(), None),
     };
-    let place = folder::absolute(path);
-    if inputs.iter().any(|input| folder::absolute(input) == place) {
+    let place = absolute(path);
+    if inputs.iter().any(|input| absolute(input) == place) {
         return Err(refused("is an input"));
     }
-    let in_out = out.is_some_and(|out| place.starts_with(folder::absolute(out)));
+    let in_out = out.is_some_and(|out| place.starts_with(absolute(out)));
     if in_out || folder::run_around(path).is_some() {
         return Err(refused("lies in the folder of a run"));
     }

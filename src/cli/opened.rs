@@ -65,6 +65,15 @@ impl Opened {
             return Err(Error::problems(lines.problems));
         }
         let cases: Vec<Case> = lines.values.into_iter().map(|(_, case)| case).collect();
+        if cases.len() as u64 != manifest.grid.cases {
+            return Err(Error::input(format!(
+                "{} has {} cases, and the run {}",
+                folder.cases().display(),
+                cases.len(),
+                manifest.grid.cases
+            ))
+            .hint("restore it from a copy of the run"));
+        }
         let grid = Grid::new(
             manifest.grid.variants.clone(),
             cases.iter().map(|case| case.id.clone()).collect(),
@@ -180,7 +189,14 @@ impl Opened {
 
     /// Opened only when it is asked for: a summary can be shown without it.
     fn reader(&self) -> Result<Reader> {
-        Reader::open(&self.folder.database())
+        Reader::open(&self.folder.database())?.of(&self.manifest.run, &self.grid)
+    }
+
+    /// The same of a run that may not have begun: none while its database is not made.
+    pub fn reader_if_begun(&self) -> Result<Option<Reader>> {
+        let reader = Reader::open_if_begun(&self.folder.database())?;
+        let of = |reader: Reader| reader.of(&self.manifest.run, &self.grid);
+        reader.map(of).transpose()
     }
 
     fn head(&self, variant: usize, case: usize) -> Head {

@@ -24,7 +24,7 @@ use crate::{
     config::{self, Resolved, SeedRange},
     error::{Context, Error, Result},
     run::{OnRecord, on_record::Wish},
-    store::{self, Reader, RunFolder, Timing, manifest::RunStatus, rfc3339, timing::Span},
+    store::{self, RunFolder, Timing, manifest::RunStatus, rfc3339, timing::Span},
 };
 
 pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
@@ -178,7 +178,7 @@ fn past(before: &Opened, args: &ResumeArgs, ready: &Ready) -> Result<Past> {
     let database = before.folder.database();
     // Failed it may have before its first session.
     let is_over = [RunStatus::Finished, RunStatus::Interrupted].contains(&before.manifest.status);
-    match Reader::open_if_begun(&database)? {
+    match before.reader_if_begun()? {
         Some(reader) => Ok(Past::Some(OnRecord::of(reader.states()?, wish))),
         None if is_over || before.had_begun() => {
             let path = database.display();
@@ -228,7 +228,7 @@ fn renew(
         manifest.digest.clone_from(&ready.digest);
         manifest.inputs = inputs;
     }
-    let changes = config::operation_changes(recorded, &ready.config);
+    let changes = config::operation_changes(recorded, &ready.config, folder.path());
     manifest.changes.extend(changes.into_iter().map(|change| {
         let config::Change { key, from, to } = change;
         store::manifest::Change {

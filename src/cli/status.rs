@@ -69,7 +69,7 @@ pub(super) fn status(args: &StatusArgs) -> Result<Exit> {
 /// How the run in this folder stands now.
 fn look(folder: &RunFolder) -> Result<Status> {
     let (opened, worker) = open(folder)?;
-    match Reader::open_if_begun(&folder.database())? {
+    match opened.reader_if_begun()? {
         Some(reader) => reader.at_once(|| begun(&opened, &reader, worker)),
         None if worker.is_some() || !opened.had_begun() => {
             let overview = Overview::of(&opened.grid);

@@ -124,20 +124,29 @@ impl Work {
 
     /// The run itself, from the first session to `summary.json`.
     fn run(self, past: Past, span: &mut Span) -> Result<(Summary, Option<WindDown>)> {
-        let Self { ready, folder, .. } = self;
+        let Self {
+            ready,
+            folder,
+            manifest,
+            deadline,
+            faults,
+            progress,
+            ..
+        } = self;
         let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
         let options = store::Options {
-            abort_at: self.faults.abort_at,
+            abort_at: faults.abort_at,
             ..store::Options::default()
         };
+        let run = &manifest.run;
         let mut tally = Tally::of(&ready.plan.grid);
         let (store, on_record) = match past {
             Past::None => {
-                let store = Store::create(&folder.database(), &ready.plan.grid, options)?;
+                let store = Store::create(&folder.database(), run, &ready.plan.grid, options)?;
                 (store, OnRecord::default())
             }
             Past::Some(on_record) => {
-                let store = Store::open(&folder.database(), options)?;
+                let store = Store::open(&folder.database(), run, &ready.plan.grid, options)?;
                 let reader = Reader::open(&folder.database())?;
                 let totals = reader.totals()?;
                 tally.restarts = totals.restarts;
@@ -148,7 +157,7 @@ impl Work {
         let tally = Arc::new(Mutex::new(tally));
         let shutdown = Shutdown {
             stop_file: Some(folder.stop()),
-            deadline: self.deadline,
+            deadline,
             ..Shutdown::default()
         };
         let has_metrics = ready
@@ -165,14 +174,14 @@ impl Work {
             shutdown: shutdown.clone(),
             clock: Clock::system(),
             tally: tally.clone(),
-            hooks: self.faults.hooks,
+            hooks: faults.hooks,
         };
         let so_far = PassRateSoFar::new(
             &summary::clusters(ready.plan.cases.iter().map(|planned| &planned.case)),
             ready.plan.variants.len(),
             summary::level(ready.config.suite.level)?,
         );
-        let progress = Progress::new(screen::progress(self.progress));
+        let progress = Progress::new(screen::progress(progress));
         let ended = runtime.block_on(async {
             // Until the runtime goes: a third press must also end a long export, and nothing else
             // hears a signal once it has been listened for.

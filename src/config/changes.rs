@@ -1,32 +1,33 @@
 //! What differs in operation between two configs of one run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::{
     Class, KEYS, Key, Kind, Resolved, SeedRange, Until,
     kinds::{json, number},
-    settings::{Setting, Settings, show},
-    write::plain,
+    settings::{Settings, show},
+    write::relative,
 };
+use crate::domain::absolute;
 
 /// A key of [`Class::Operation`] that has another value than before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// As in TOML: `run.concurrency`, `models."gpt-4.1".latency_ms`.
     pub key: String,
-    /// As it was written; null: it was not set.
+    /// What it was; null: it was not set.
     pub from: Value,
-    /// As it is written; null: it is not set.
+    /// What it is; null: it is not set.
     pub to: Value,
 }
 
 /// Every key of [`Class::Operation`] whose value differs, in the order of [`KEYS`]. Values are
 /// compared by what they say: 12 seeds are `0..12`, paths are equal that lead to one place, and
-/// `90m` is `1h30m`.
+/// `90m` is `1h30m`. Paths are told as seen from `folder`, the run's.
 #[must_use]
-pub fn operation_changes(before: &Resolved, after: &Resolved) -> Vec<Change> {
+pub fn operation_changes(before: &Resolved, after: &Resolved, folder: &Path) -> Vec<Change> {
     let (before, after) = (&before.settings, &after.settings);
     let mut changes = Vec::new();
     for key in KEYS.iter().filter(|key| key.class == Class::Operation) {
@@ -37,8 +38,8 @@ pub fn operation_changes(before: &Resolved, after: &Resolved) -> Vec<Change> {
             if said(key, path, before) != said(key, path, after) {
                 changes.push(Change {
                     key: show(path),
-                    from: written(before.get(path)),
-                    to: written(after.get(path)),
+                    from: written(key, path, before, folder),
+                    to: written(key, path, after, folder),
                 });
             }
         }
@@ -47,10 +48,15 @@ pub fn operation_changes(before: &Resolved, after: &Resolved) -> Vec<Change> {
 }
 
 /// A setting as JSON; every kind of value but a date has one, and no key takes a date.
-fn written(setting: Option<&Setting>) -> Value {
-    setting
-        .and_then(|s| json(&s.value).ok())
-        .unwrap_or(Value::Null)
+fn written(key: &Key, path: &[String], settings: &Settings, folder: &Path) -> Value {
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    match settings.located(&parts) {
+        Some(located) if key.kind == Kind::Path => relative(&located.path, folder).into(),
+        _ => settings
+            .get(path)
+            .and_then(|setting| json(&setting.value).ok())
+            .unwrap_or(Value::Null),
+    }
 }
 
 /// What a value says, however it is spelled.
@@ -73,7 +79,7 @@ fn said(key: &Key, path: &[String], settings: &Settings) -> Option<Said> {
         Kind::Time => Said::Time(value.as_str().and_then(|text| text.parse().ok())),
         Kind::Path => {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            Said::Place(settings.located(&path).map(|at| plain(&at.path)))
+            Said::Place(settings.located(&path).map(|at| absolute(&at.path)))
         }
         Kind::Amount | Kind::Share => Said::Number(number(value)),
         _ => Said::Plain(value.clone()),

@@ -1,9 +1,6 @@
 //! Writes a resolved config, each value with where it came from.
 
-use std::{
-    fmt::Write,
-    path::{Component, Path, PathBuf},
-};
+use std::{fmt::Write, path::Path};
 
 use toml::Value;
 
@@ -13,6 +10,7 @@ use super::{
     kinds::Kind,
     settings::{Origin, Settings, show},
 };
+use crate::domain::absolute;
 
 impl Resolved {
     /// The config as TOML, for a file in `folder`: paths are written relative to it. A config
@@ -115,7 +113,7 @@ impl Settings {
 /// `path` as seen from `folder`, with `/` between its parts; absolute where there is no way.
 #[must_use]
 pub fn relative(path: &Path, folder: &Path) -> String {
-    let (path, folder) = (plain(path), plain(folder));
+    let (path, folder) = (absolute(path), absolute(folder));
     let shared = path
         .components()
         .zip(folder.components())
@@ -135,22 +133,6 @@ pub fn relative(path: &Path, folder: &Path) -> String {
     } else {
         parts.join("/")
     }
-}
-
-/// Absolute, and without `.` and `..`.
-pub(super) fn plain(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut plain = PathBuf::new();
-    for component in absolute.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

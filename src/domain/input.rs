@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
-    path::Path,
+    path::{Component, Path, PathBuf},
 };
 
 /// Opens a file to read it; a link stands for what it leads to.
@@ -38,6 +38,23 @@ pub fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// The path from the root: without links as far as it is there, and without `.` and `..`.
+#[must_use]
+pub fn absolute(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut plain = PathBuf::new();
+    for part in whole.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+        if let Ok(found) = fs::canonicalize(&plain) {
+            plain = found;
+        }
+    }
+    plain
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub use decision::{Action, BadArgs, Call, DecidedCall, Decision, MAX_ARGS_BYTES}
 pub use figure::{Amount, Figure, Rate, Reading};
 pub use grid::{Cell, Grid, MAX_SESSIONS, SessionId, TooManySessions};
 pub use id::{CaseId, IdError, VariantName};
+pub use input::absolute;
 pub use judgment::{Code, Judgment, Phase};
 pub use key::{KeyError, SessionKey};
 pub use ledger::{Ledger, SessionState};

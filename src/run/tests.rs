@@ -278,8 +278,8 @@ impl Farm {
         let database = self.folder.path().join("farm.db");
         let options = StoreOptions::default();
         let store = match self.on_record {
-            Some(_) => Store::open(&database, options).unwrap(),
-            None => Store::create(&database, &grid, options).unwrap(),
+            Some(_) => Store::open(&database, "r", &grid, options).unwrap(),
+            None => Store::create(&database, "r", &grid, options).unwrap(),
         };
         let before = Reader::open(&database).unwrap().totals().unwrap();
         let tally = Arc::new(Mutex::new(Tally {

@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use jiff::Timestamp;
@@ -12,26 +12,12 @@ use super::{
     lock::{self, Held, Holder},
     manifest::{Manifest, RunStatus},
 };
-use crate::error::{Error, ErrorKind, Result, nearest};
+use crate::{
+    domain::absolute,
+    error::{Error, ErrorKind, Result, nearest},
+};
 pub use place::{Place, check_out};
 use place::{make_at, make_under};
-
-/// The path from the root: without links as far as it is there, and without `.` and `..`.
-#[must_use]
-pub fn absolute(path: &Path) -> PathBuf {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut plain = PathBuf::new();
-    for part in whole.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            part => plain.push(part),
-        }
-        if let Ok(found) = fs::canonicalize(&plain) {
-            plain = found;
-        }
-    }
-    plain
-}
 
 /// The run that this path is in, or would be.
 #[must_use]

@@ -104,6 +104,15 @@ impl Reader {
         Self::checked(conn, path).map(Some)
     }
 
+    /// Itself, if this is the database of `run` with its `grid`.
+    ///
+    /// # Errors
+    /// When it is another's.
+    pub fn of(self, run: &str, grid: &Grid) -> Result<Self> {
+        schema::check_owner(&self.conn, &self.path, run, grid)?;
+        Ok(self)
+    }
+
     /// Reads as the database stands now, whatever is written meanwhile; and faster, since it is
     /// looked at for changes once and not at each statement.
     ///

@@ -86,20 +86,23 @@ CREATE VIEW session_key AS
   JOIN task ON task.id = session.id % (v * t) / v;
 ";
 
-/// What a turn cost is known when its reply comes; what it worked when its steps are over.
+/// What a turn cost is known when its reply comes; what it worked when its steps are over. The run's
+/// id tells whose file it is.
 const V2: &str = "
 ALTER TABLE turn ADD COLUMN cost_usd REAL;
 ALTER TABLE step ADD COLUMN work_s REAL;
+CREATE TABLE run (id TEXT NOT NULL) STRICT;
 ";
 
 const V1_AS_TODAY: &str = "
 PRAGMA temp_store = MEMORY;
 CREATE TEMP VIEW turn AS SELECT *, NULL AS cost_usd FROM main.turn;
 CREATE TEMP VIEW step AS SELECT *, NULL AS work_s FROM main.step;
+CREATE TEMP TABLE run (id TEXT NOT NULL);
 ";
 
-/// Makes the tables in an empty database and names the grid's variants and cases.
-pub(super) fn create(conn: &mut Connection, path: &Path, grid: &Grid) -> Result<()> {
+/// Makes the tables in an empty database and names the run and the grid's variants and cases.
+pub(super) fn create(conn: &mut Connection, path: &Path, run: &str, grid: &Grid) -> Result<()> {
     if tables(conn).map_err(|e| fault(path, e))? > 0 {
         return Err(Error::internal(format!(
             "store: {} already holds a database",
@@ -107,13 +110,14 @@ pub(super) fn create(conn: &mut Connection, path: &Path, grid: &Grid) -> Result<
         ))
         .hint("name another folder"));
     }
-    build(conn, grid).map_err(|e| fault(path, e))
+    build(conn, run, grid).map_err(|e| fault(path, e))
 }
 
-fn build(conn: &mut Connection, grid: &Grid) -> rusqlite::Result<()> {
+fn build(conn: &mut Connection, run: &str, grid: &Grid) -> rusqlite::Result<()> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     upgrade(&tx, 0, &MIGRATIONS)?;
+    tx.execute("INSERT INTO run VALUES (?1)", [run])?;
     for (id, name) in (0i64..).zip(&grid.variants) {
         tx.execute("INSERT INTO variant VALUES (?1, ?2)", (id, name.as_str()))?;
     }
@@ -126,6 +130,53 @@ fn build(conn: &mut Connection, grid: &Grid) -> rusqlite::Result<()> {
 /// How many tables, indices and views there are: none in a database of which nothing was committed.
 pub(super) fn tables(conn: &Connection) -> rusqlite::Result<i64> {
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))
+}
+
+/// Refuses the database of another run, or of one with other variants, cases or seeds.
+pub(super) fn check_owner(conn: &Connection, path: &Path, run: &str, grid: &Grid) -> Result<()> {
+    let names = |sql: &str| -> rusqlite::Result<Vec<String>> {
+        conn.prepare(sql)?
+            .query_map([], |r| r.get(0))?
+            .collect::<rusqlite::Result<_>>()
+    };
+    let read = || {
+        let ids = names("SELECT id FROM run")?;
+        let variants = names("SELECT name FROM variant ORDER BY id")?;
+        let cases = names("SELECT name FROM task ORDER BY id")?;
+        let ends = conn.query_row("SELECT min(id), max(id) FROM session", [], |r| {
+            Ok((r.get::<_, Option<i64>>(0)?, r.get::<_, Option<i64>>(1)?))
+        })?;
+        Ok((ids, variants, cases, ends))
+    };
+    let (ids, variants, cases, (first, last)) = read().map_err(|e| fault(path, e))?;
+    let span = grid.span();
+    let is_in_grid = |id: Option<i64>| id.is_none_or(|id| span.contains(&id.cast_unsigned()));
+    // Files of an older farm do not say whose they are.
+    let is_of_run = ids.iter().all(|id| id == run);
+    let is_of_grid = variants.iter().eq(grid.variants.iter().map(|v| v.as_str()))
+        && cases.iter().eq(grid.cases.iter().map(|c| c.as_str()))
+        && is_in_grid(first)
+        && is_in_grid(last);
+    if is_of_run && is_of_grid {
+        return Ok(());
+    }
+    let what = if is_of_run {
+        "it has other sessions"
+    } else {
+        "it is another run's"
+    };
+    Err(Error::internal(format!(
+        "{} does not belong to run {run}: {what}",
+        path.display()
+    ))
+    .hint("put the folder's own farm.db, manifest.json and cases.jsonl back"))
+}
+
+/// Says whose file it is, where an older farm did not.
+pub(super) fn claim(conn: &Connection, path: &Path, run: &str) -> Result<()> {
+    let claim = "INSERT INTO run SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM run)";
+    let claimed = conn.execute(claim, [run]);
+    claimed.map(drop).map_err(|e| fault(path, e))
 }
 
 /// Brings the database of an older farm up to date.
@@ -164,7 +215,7 @@ fn version(conn: &Connection, path: &Path) -> Result<usize> {
             .map_err(|e| fault(path, e))
     };
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    if application == 0 && version == 0 {
+    if application == 0 && version == 0 && tables(conn).map_err(|e| fault(path, e))? == 0 {
         return Err(Error::input(format!(
             "{} is empty: the run had not begun",
             path.display()
@@ -173,11 +224,11 @@ fn version(conn: &Connection, path: &Path) -> Result<usize> {
     }
     let known = MIGRATIONS.len();
     match usize::try_from(version) {
-        _ if application != APPLICATION_ID => Err(Error::input(format!(
+        _ if application != APPLICATION_ID => Err(Error::internal(format!(
             "{} is not a database of farm",
             path.display()
         ))
-        .hint("name a run folder, its id or `latest`")),
+        .hint("put the run's own farm.db back")),
         Ok(version) if (1..=known).contains(&version) => Ok(version),
         _ => Err(Error::internal(format!(
             "{} was written by a newer farm: its schema is {version}, this farm knows up to {known}",
@@ -205,7 +256,7 @@ mod tests {
 
     fn made() -> Connection {
         let mut conn = Connection::open_in_memory().unwrap();
-        create(&mut conn, Path::new("farm.db"), &grid()).unwrap();
+        create(&mut conn, Path::new("farm.db"), "r", &grid()).unwrap();
         conn
     }
 
@@ -235,7 +286,7 @@ mod tests {
         let mut conn = made();
         read_as_today(&conn, path).unwrap();
         migrate(&mut conn, path).unwrap();
-        let again = create(&mut conn, path, &grid()).unwrap_err();
+        let again = create(&mut conn, path, "r", &grid()).unwrap_err();
         assert!(again.message.contains("already holds"), "{again}");
 
         conn.pragma_update(None, "user_version", 99).unwrap();
@@ -264,5 +315,34 @@ mod tests {
             .pragma_query_value(None, "user_version", |r| r.get(0))
             .unwrap();
         assert_eq!(version, 2);
+    }
+
+    #[test]
+    fn a_file_of_another_run_is_refused() {
+        let path = Path::new("farm.db");
+        let conn = made();
+        let check = |run: &str, grid: &Grid| check_owner(&conn, path, run, grid).is_ok();
+        assert!(check("r", &grid()));
+        assert!(!check("s", &grid()));
+        let with = |change: fn(&mut Grid)| {
+            let mut grid = grid();
+            change(&mut grid);
+            check("r", &grid)
+        };
+        assert!(!with(|grid| grid.variants.swap(0, 1)));
+        assert!(!with(|grid| drop(grid.cases.pop())));
+        assert!(with(|grid| grid.seeds = 1..3));
+        conn.execute(
+            "INSERT INTO session (id, attempt, began) VALUES (5, 0, 1.0)",
+            [],
+        )
+        .unwrap();
+        assert!(!with(|grid| grid.seeds = 1..3), "seed 0 is there");
+        // A file of an older farm takes the first name that it is given.
+        conn.execute("DELETE FROM run", []).unwrap();
+        assert!(check("s", &grid()));
+        claim(&conn, path, "s").unwrap();
+        claim(&conn, path, "r").unwrap();
+        assert!(check("s", &grid()) && !check("r", &grid()));
     }
 }

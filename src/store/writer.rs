@@ -169,19 +169,21 @@ impl Store {
     ///
     /// # Errors
     /// When there is one already, or the disk refuses.
-    pub fn create(path: &Path, grid: &Grid, options: Options) -> Result<Self> {
+    pub fn create(path: &Path, run: &str, grid: &Grid, options: Options) -> Result<Self> {
         let mut conn = connect(path, OpenFlags::SQLITE_OPEN_CREATE, options)?;
-        schema::create(&mut conn, path, grid)?;
+        schema::create(&mut conn, path, run, grid)?;
         Self::run(conn, path.to_owned(), options)
     }
 
     /// Opens the database of a run to go on with it; that of an older farm is brought up to date.
     ///
     /// # Errors
-    /// When there is none, it is of a newer farm, or the disk refuses.
-    pub fn open(path: &Path, options: Options) -> Result<Self> {
+    /// When there is none, it is of a newer farm or of another run, or the disk refuses.
+    pub fn open(path: &Path, run: &str, grid: &Grid, options: Options) -> Result<Self> {
         let mut conn = connect(path, OpenFlags::empty(), options)?;
         schema::migrate(&mut conn, path)?;
+        schema::check_owner(&conn, path, run, grid)?;
+        schema::claim(&conn, path, run)?;
         Self::run(conn, path.to_owned(), options)
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 
 fn told(before: &Resolved, after: &Resolved) -> Vec<String> {
-    operation_changes(before, after)
+    operation_changes(before, after, Path::new(""))
         .iter()
         .map(|c| format!("{} {} {}", c.key, c.from, c.to))
         .collect()

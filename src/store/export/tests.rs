@@ -94,7 +94,13 @@ fn head(_: usize, _: usize) -> Head {
 async fn run(ended: bool) -> (tempfile::TempDir, Grid) {
     let folder = tempfile::tempdir().unwrap();
     let grid = fixtures::grid(2, 2);
-    let store = Store::create(&folder.path().join("farm.db"), &grid, Options::default()).unwrap();
+    let store = Store::create(
+        &folder.path().join("farm.db"),
+        "r",
+        &grid,
+        Options::default(),
+    )
+    .unwrap();
     let of = (ID, 1);
     let reply = r#"{"choices":[ {"x":"{\"a\":1}"} ]}"#;
     let mut writes = vec![

@@ -5,8 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{absolute, run_around, unreadable, unusable};
-use crate::error::{Error, Result};
+use super::{run_around, unreadable, unusable};
+use crate::{
+    domain::absolute,
+    error::{Error, Result},
+};
 
 /// Where a new run goes.
 #[derive(Debug, Clone, Copy)]

@@ -68,7 +68,7 @@ fn grid() -> Grid {
 async fn overview_of(writes: Vec<Write>, recent: RangeInclusive<f64>) -> (Overview, Waits) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("farm.db");
-    let store = Store::create(&path, &grid(), Options::default()).unwrap();
+    let store = Store::create(&path, "r", &grid(), Options::default()).unwrap();
     store.handle().commit(writes).await.unwrap();
     let reader = Reader::open(&path).unwrap();
     let overview = reader.overview(&grid(), recent).unwrap();
@@ -227,7 +227,7 @@ async fn a_clock_that_was_set_back_leads_to_no_speed_below_zero() {
 async fn only_what_is_planned_counts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("farm.db");
-    let store = Store::create(&path, &grid(), Options::default()).unwrap();
+    let store = Store::create(&path, "r", &grid(), Options::default()).unwrap();
     let writes = (0..12).map(|session| begin(session, 0)).collect();
     store.handle().commit(writes).await.unwrap();
     let fewer = Grid {

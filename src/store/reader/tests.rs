@@ -65,7 +65,7 @@ async fn the_ledger_agrees_with_every_row() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("farm.db");
     let grid = fixtures::grid(2, 5);
-    let store = Store::create(&path, &grid, Options::default()).unwrap();
+    let store = Store::create(&path, "r", &grid, Options::default()).unwrap();
     let reader = Reader::open(&path).unwrap();
     assert_eq!(reader.ledger(&grid).unwrap(), Ledger::planned(10));
     all_states(&store).await;
@@ -107,7 +107,7 @@ async fn a_folder_that_may_not_be_written_is_read_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     // Characters that mean something in the name of an immutable database.
     let path = folder.path().join("a %3f?#b.db");
-    let store = Store::create(&path, &fixtures::grid(2, 5), Options::default()).unwrap();
+    let store = Store::create(&path, "r", &fixtures::grid(2, 5), Options::default()).unwrap();
     all_states(&store).await;
     store.join().await.unwrap();
     let conn = connect_immutable(&path).unwrap();

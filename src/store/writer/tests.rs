@@ -77,7 +77,7 @@ struct Fixture {
 fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("farm.db");
-    let store = Store::create(&path, &grid(10, 100), Options::default()).unwrap();
+    let store = Store::create(&path, "r", &grid(10, 100), Options::default()).unwrap();
     Fixture {
         store,
         path,
@@ -127,7 +127,7 @@ async fn a_group_is_one_commit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("farm.db");
     let mut conn = connect(&path, OpenFlags::SQLITE_OPEN_CREATE, Options::default()).unwrap();
-    schema::create(&mut conn, &path, &grid(10, 100)).unwrap();
+    schema::create(&mut conn, &path, "r", &grid(10, 100)).unwrap();
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let store = Store::spawn(move |queue| {
         wait.recv().unwrap();
@@ -199,7 +199,7 @@ async fn a_commit_is_seen_by_who_opens_the_file_then() {
         .unwrap();
     assert_eq!(found, Some(row));
 
-    let store2 = Store::open(&crashed, Options::default()).unwrap();
+    let store2 = Store::open(&crashed, "r", &grid(10, 100), Options::default()).unwrap();
     store2.handle().commit(vec![begin(4, 0)]).await.unwrap();
     store2.join().await.unwrap();
     assert_eq!(Reader::open(&crashed).unwrap().states().unwrap().len(), 2);
@@ -296,7 +296,7 @@ async fn a_full_disk_fails_all_who_wait_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("farm.db");
     let mut conn = connect(&path, OpenFlags::SQLITE_OPEN_CREATE, Options::default()).unwrap();
-    schema::create(&mut conn, &path, &grid(1, 1)).unwrap();
+    schema::create(&mut conn, &path, "r", &grid(1, 1)).unwrap();
     conn.pragma_update(None, "max_page_count", 20).unwrap();
     let store = Store::run(conn, path.clone(), Options::default()).unwrap();
     let handle = store.handle();
@@ -327,7 +327,7 @@ async fn a_database_that_refuses_writes_fails_all_who_wait() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("farm.db");
     let mut conn = connect(&path, OpenFlags::SQLITE_OPEN_CREATE, Options::default()).unwrap();
-    schema::create(&mut conn, &path, &grid(1, 1)).unwrap();
+    schema::create(&mut conn, &path, "r", &grid(1, 1)).unwrap();
     conn.pragma_update(None, "query_only", true).unwrap();
     let store = Store::run(conn, path, Options::default()).unwrap();
     let refused = store.handle().commit(vec![begin(0, 0)]).await.unwrap_err();
@@ -375,26 +375,26 @@ async fn joining_keeps_what_was_posted_and_ends_the_handles() {
 fn opening_needs_a_database_of_this_farm() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("farm.db");
-    let missing = Store::open(&path, Options::default()).unwrap_err();
+    let missing = Store::open(&path, "r", &grid(10, 100), Options::default()).unwrap_err();
     assert!(missing.message.contains("cannot be opened"), "{missing}");
     fs::write(
         &path,
         "not a database, but long enough to be taken for one".repeat(20),
     )
     .unwrap();
-    let damaged = Store::open(&path, Options::default()).unwrap_err();
+    let damaged = Store::open(&path, "r", &grid(10, 100), Options::default()).unwrap_err();
     assert!(damaged.message.contains("damaged"), "{damaged}");
     fs::remove_file(&path).unwrap();
     let power = Options {
         durability: Durability::Power,
         abort_at: None,
     };
-    drop(Store::create(&path, &grid(1, 1), power).unwrap());
+    drop(Store::create(&path, "r", &grid(1, 1), power).unwrap());
     Connection::open(&path)
         .unwrap()
         .pragma_update(None, "user_version", 99)
         .unwrap();
-    let newer = Store::open(&path, power).unwrap_err();
+    let newer = Store::open(&path, "r", &grid(10, 100), power).unwrap_err();
     assert!(newer.message.contains("newer farm"), "{newer}");
     assert!(
         Reader::open(&path)
@@ -442,7 +442,7 @@ fn abort_at_the_second_commit(moment: &str, path: &Path) {
         abort_at: Some(AbortAt { commit: 2, moment }),
         ..Options::default()
     };
-    let store = Store::create(path, &grid(1, 9), options).unwrap();
+    let store = Store::create(path, "r", &grid(1, 9), options).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
