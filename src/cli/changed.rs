@@ -20,43 +20,23 @@ use crate::{
 /// # Errors
 /// Names all that changed, and how.
 pub(super) fn refuse(before: &Opened, ready: &Ready, cases: &Path) -> Result<()> {
-    let meaning = ready.config.meaning();
     let manifest = &before.manifest;
-    let mut problems = Vec::new();
-    let config = Path::new("config");
-    if let Some(was) = &manifest.meaning {
-        let found = config::differences(was, &meaning);
-        problems.extend(found.iter().map(|d| Problem::file(config, d.to_string())));
-    }
+    let mut problems = of_config(before, ready)?;
+    problems.extend(of_cases(before, ready, cases));
     let digests = [&manifest.inputs.sha256, &ready.inputs];
     for name in names(digests) {
         let [from, to] = digests.map(|d| d.get(name).map(|sha256| json!(sha256)));
-        if from != to {
-            match name {
-                "cases" => problems.extend(of_cases(before, ready, cases)),
-                // A run may gain a scorer, or do without it for a while.
-                "sealed" if digests.iter().any(|d| !d.contains_key(name)) => {}
-                // Told with the config.
-                name if name.starts_with("prompt ") => {}
-                name => {
-                    let file = if name == "sealed" {
-                        &ready.sealed_file
-                    } else {
-                        cases
-                    };
-                    let path = name.to_owned();
-                    let difference = Difference { path, from, to };
-                    problems.push(Problem::file(file, difference.to_string()));
-                }
-            }
-        }
-    }
-    if problems.is_empty() && manifest.meaning.is_none() {
-        // Of the config of a run of an older farm, the digest alone tells.
-        let inputs = &manifest.inputs.sha256;
-        let digest = config::digest(&json!({"config": meaning, "inputs": inputs}))?;
-        if digest != manifest.digest {
-            problems.push(Problem::file(config, "it does not mean what it meant"));
+        let file = match name {
+            "sealed" => &ready.sealed_file,
+            _ => cases,
+        };
+        // A run may gain a scorer. Cases are told one by one, prompts with the config.
+        let is_told = name == "cases" || name.starts_with("prompt ");
+        let is_gain = name == "sealed" && from.is_none();
+        if from != to && !is_told && !is_gain {
+            let path = name.to_owned();
+            let difference = Difference { path, from, to };
+            problems.push(Problem::file(file, difference.to_string()));
         }
     }
     if problems.is_empty() {
@@ -69,23 +49,56 @@ pub(super) fn refuse(before: &Opened, ready: &Ready, cases: &Path) -> Result<()>
     .hint("undo these changes, or begin a new run with `farm run`"))
 }
 
+/// What differs in the config.
+fn of_config(before: &Opened, ready: &Ready) -> Result<Vec<Problem>> {
+    let manifest = &before.manifest;
+    let meaning = ready.config.meaning();
+    let config = Path::new("config");
+    if let Some(was) = &manifest.meaning {
+        let mut problems: Vec<Problem> = config::differences(was, &meaning)
+            .iter()
+            .map(|d| Problem::file(config, d.to_string()))
+            .collect();
+        if problems.is_empty() && before.grid.variants != ready.plan.grid.variants {
+            let message = "its variants are not those of the config";
+            problems.push(Problem::file(&before.folder.manifest(), message));
+        }
+        return Ok(problems);
+    }
+    // Of a run of an older farm, the digest alone tells.
+    let inputs = &manifest.inputs.sha256;
+    let digest = config::digest(&json!({"config": meaning, "inputs": inputs}))?;
+    let is_same = digest == manifest.digest;
+    let problem = || Problem::file(config, "it does not mean what it meant");
+    Ok((!is_same).then(problem).into_iter().collect())
+}
+
+/// What differs in the cases, or in the copy of them in the run folder.
+fn of_cases(before: &Opened, ready: &Ready, file: &Path) -> Vec<Problem> {
+    let [was, is] = [&before.manifest.inputs.sha256, &ready.inputs].map(|d| d.get("cases"));
+    let now: Vec<&Case> = ready.plan.cases.iter().map(|c| &c.case).collect();
+    let found = config::differences(&json!(before.cases), &json!(now));
+    let copy = before.folder.cases();
+    if was == is {
+        let differs = |d: &Difference| {
+            Problem::file(&copy, format!("not what the run was made from: {}", d.path))
+        };
+        return found.iter().map(differs).collect();
+    }
+    if found.is_empty() {
+        let message = "the scripts of the cases have changed, or their order in the run folder";
+        return vec![Problem::file(file, message)];
+    }
+    found
+        .iter()
+        .map(|d| Problem::file(file, d.to_string()))
+        .collect()
+}
+
 fn names(digests: [&BTreeMap<String, String>; 2]) -> BTreeSet<&str> {
     digests
         .into_iter()
         .flatten()
         .map(|(name, _)| name.as_str())
-        .collect()
-}
-
-/// What differs in the cases themselves.
-fn of_cases(before: &Opened, ready: &Ready, file: &Path) -> Vec<Problem> {
-    let now: Vec<&Case> = ready.plan.cases.iter().map(|c| &c.case).collect();
-    let found = config::differences(&json!(before.cases), &json!(now));
-    if found.is_empty() {
-        return vec![Problem::file(file, "the scripts of the cases have changed")];
-    }
-    found
-        .iter()
-        .map(|d| Problem::file(file, d.to_string()))
         .collect()
 }

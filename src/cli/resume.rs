@@ -39,18 +39,19 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     let host = host();
     let _lock = folder.lock(&host)?;
     let before = Opened::at(folder.clone())?;
-    let recorded = setup::recorded(&folder.config())?;
+    let recorded = recorded(&folder, args)?;
     let request = request(args, &before)?;
     let ready = setup::prepare(&request)?;
     let deadline = work::deadline(ready.config.run.until, began)?;
     changed::refuse(&before, &ready, &request.cases)?;
     let past = past(&before, args, &ready)?;
+    store::room::check(&folder.traces())?;
     let spans = spans(&folder)?;
     if !args.show.quiet {
         say_how_far(&ready, &past);
     }
-    let manifest = renew(&before, &recorded, &ready, &request, began)?;
     clear(&folder)?;
+    let manifest = renew(&before, recorded.as_ref(), &ready, &request, began)?;
     let work = Work {
         ready,
         folder,
@@ -88,7 +89,9 @@ fn seeds(args: &ResumeArgs, has: &Range<u64>) -> Result<Range<u64>> {
 fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
     let manifest = &before.manifest;
     let is_asked_more = seeds(args, &before.grid.seeds)? != before.grid.seeds
-        || [&args.cases, &args.config].into_iter().any(Option::is_some)
+        || [&args.cases, &args.config, &args.sealed]
+            .into_iter()
+            .any(Option::is_some)
         || args.concurrency.is_some()
         || args.until.is_some();
     if manifest.status != RunStatus::Finished || is_asked_more {
@@ -98,7 +101,7 @@ fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
     let Some(Ok(summary)) = before.written_summary() else {
         return Ok(None);
     };
-    let is_scored = manifest.inputs.sha256.contains_key("sealed") || args.sealed.is_some();
+    let is_scored = manifest.inputs.sha256.contains_key("sealed");
     let kept = if args.keep_errors {
         summary.ledger.errored
     } else {
@@ -115,6 +118,26 @@ fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
         wind_down: None,
         unscored: !is_scored,
     }))
+}
+
+/// The config on record. One that cannot be read any more, since the folder was moved, is not needed
+/// where another is named; what differs in operation is then not known.
+fn recorded(folder: &RunFolder, args: &ResumeArgs) -> Result<Option<Resolved>> {
+    match setup::recorded(&folder.config()) {
+        Ok(recorded) => Ok(Some(recorded)),
+        Err(error) if args.config.is_none() => Err(error.hint(
+            "was the run folder moved? name config and cases with --config and --cases, and the \
+             sealed halves with --sealed",
+        )),
+        Err(_) => {
+            let config = folder.config();
+            say(&format!(
+                "warning: {} cannot be read: no change of operation is logged",
+                config.display()
+            ));
+            Ok(None)
+        }
+    }
 }
 
 /// What `farm run` would have to be asked for the same run.
@@ -211,7 +234,7 @@ fn say_how_far(ready: &Ready, past: &Past) {
 /// Writes the run's manifest and config anew: what changed is logged there.
 fn renew(
     before: &Opened,
-    recorded: &Resolved,
+    recorded: Option<&Resolved>,
     ready: &Ready,
     request: &Request,
     now: Timestamp,
@@ -222,13 +245,12 @@ fn renew(
     manifest.grid.seeds = ready.plan.grid.seeds.clone();
     manifest.suite = manifest::suite(ready);
     manifest.meaning = Some(ready.config.meaning());
-    let inputs = manifest::inputs(ready, &request.cases, folder.path());
-    // Without a scorer the digest of the sealed halves stays as it was.
-    if ready.sealed.is_some() || !manifest.inputs.sha256.contains_key("sealed") {
-        manifest.digest.clone_from(&ready.digest);
-        manifest.inputs = inputs;
-    }
-    let changes = config::operation_changes(recorded, &ready.config, folder.path());
+    // Another than before where the run has gained a scorer.
+    manifest.digest.clone_from(&ready.digest);
+    manifest.inputs = manifest::inputs(ready, &request.cases, folder.path());
+    let changes =
+        recorded.map(|recorded| config::operation_changes(recorded, &ready.config, folder.path()));
+    let changes = changes.unwrap_or_default();
     manifest.changes.extend(changes.into_iter().map(|change| {
         let config::Change { key, from, to } = change;
         store::manifest::Change {
@@ -249,10 +271,10 @@ fn renew(
 /// of sessions are made afresh.
 fn clear(folder: &RunFolder) -> Result<()> {
     let gone = |removed: io::Result<()>, path: &Path| match removed {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).internal(|| {
-            let path = path.display();
-            format!("{path} is in the way and cannot be removed")
-        }),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            let message = format!("{} cannot be removed: {e}", path.display());
+            Err(Error::input(message).hint("farm makes it anew: remove what is there"))
+        }
         _ => Ok(()),
     };
     let (stop, work) = (folder.stop(), folder.work());

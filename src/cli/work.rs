@@ -24,7 +24,7 @@ use crate::{
     aggregate::{Metric, PassRateSoFar},
     config::Until,
     domain::{Clock, SessionRecord, Summary, Tally},
-    error::{Context, Error, Result},
+    error::{Context, Error, ErrorKind, Result},
     report::{self, Progress},
     run::{Ended, OnRecord, Run, Setup, Shutdown, WindDown},
     store::{
@@ -205,7 +205,11 @@ impl Work {
             Ok(measured.into_iter().map(|m| (m.metric, m.values)).collect())
         };
         let measure: Option<Measure<'_>> = if has_metrics { Some(&ask) } else { None };
-        let summary = derive(&folder, measure)?;
+        // Whatever is wrong now, sessions have run.
+        let summary = derive(&folder, measure).map_err(|e| Error {
+            kind: ErrorKind::Internal,
+            ..e
+        })?;
         let wind_down = ended.wind_down;
         runtime.block_on(ended.close())?;
         store::atomic::write(&folder.summary(), report::json(&summary)?.as_bytes())?;

@@ -195,7 +195,7 @@ impl State {
         let lost = lost_attempt((id, attempt), reason, cost_usd, self.hub.clock.now());
         self.hub.store.commit(vec![lost]).await?;
         Ok(Start {
-            attempt: attempt + 1,
+            attempt: attempt.saturating_add(1),
             ..Start::default()
         })
     }

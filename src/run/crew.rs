@@ -1,6 +1,9 @@
 //! The actors of a run: how they start and how they are let go.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    path::PathBuf,
+    sync::{Arc, PoisonError},
+};
 
 use ractor::{Actor, ActorRef};
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -9,6 +12,7 @@ use super::{
     Ended, Hub, Plan, Setup,
     events::Events,
     past::Past,
+    shutdown::LOOK,
     supervisor::{Last, RunMessage, RunSupervisor},
 };
 use crate::{
@@ -24,7 +28,8 @@ pub(super) struct Crew {
     pub supervisor: ActorRef<RunMessage>,
     told: oneshot::Receiver<Last>,
     over: JoinHandle<()>,
-    steering: JoinHandle<()>,
+    /// What steers the run and looks after its folder.
+    tasks: [JoinHandle<()>; 2],
 }
 
 impl Crew {
@@ -41,6 +46,10 @@ impl Crew {
             tally,
             hooks,
         } = setup;
+        if plan.cases.iter().any(|case| case.files.is_some()) {
+            std::fs::create_dir_all(&work)
+                .internal(|| format!("{} cannot be made", work.display()))?;
+        }
         let (planned, done) = (plan.grid.planned(), on_record.done.len());
         let begun = on_record.begun.len();
         tracing::info!(planned, done, begun, concurrency, "run begins");
@@ -78,7 +87,7 @@ impl Crew {
         let hub = Arc::new(Hub {
             plan,
             store,
-            past: Past::of(database),
+            past: Past::of(database.clone()),
             begun: on_record.begun,
             work,
             scorer,
@@ -93,13 +102,16 @@ impl Crew {
             .internal(not_started)?;
         // Before the first session begins, so before the first event.
         events.hear(supervisor.clone());
-        let steering = tokio::spawn(shutdown.steer(supervisor.clone(), clock));
+        let tasks = [
+            tokio::spawn(shutdown.steer(supervisor.clone(), clock)),
+            tokio::spawn(look_after(database, supervisor.clone())),
+        ];
         Ok(Self {
             hub,
             supervisor,
             told,
             over,
-            steering,
+            tasks,
         })
     }
 
@@ -109,13 +121,13 @@ impl Crew {
             hub,
             told,
             over,
-            steering,
+            tasks,
             ..
         } = self;
         let last = told.await;
         // A supervisor that panicked tells nothing; its handle never fails.
         drop(over.await);
-        steering.abort();
+        tasks.iter().for_each(JoinHandle::abort);
         let scorer = hub.scorer.clone();
         let closing = close(scorer.as_ref(), &hub.aggregator).await;
         drop(tokio::fs::remove_dir_all(&hub.work).await);
@@ -139,6 +151,20 @@ impl Crew {
         }
         ended
     }
+}
+
+/// Ends the run when its database is gone: what is written to it then would be gone with it.
+async fn look_after(database: PathBuf, run: ActorRef<RunMessage>) {
+    while database.exists() {
+        tokio::time::sleep(LOOK).await;
+    }
+    let error = Error::internal(format!(
+        "store: database is not there: {}",
+        database.display()
+    ));
+    let hint = "was the run folder removed or moved while farm was at work? begin a new run; what \
+                is left of this one can be put back and resumed";
+    drop(run.cast(RunMessage::Fatal(error.hint(hint))));
 }
 
 fn not_started() -> String {

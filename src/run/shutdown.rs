@@ -9,7 +9,7 @@ use super::supervisor::RunMessage;
 use crate::domain::Clock;
 
 /// How often the file and the deadline are looked at.
-const LOOK: Duration = Duration::from_millis(200);
+pub(super) const LOOK: Duration = Duration::from_millis(200);
 
 /// Why nothing new starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::domain::SessionId;
+use crate::domain::{SessionId, shortened};
+
+/// Characters of a message that are looked at and told.
+const LONGEST: usize = 1000;
 
 /// Errors that say the same but for numbers and ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +28,7 @@ pub(super) struct Groups {
 impl Groups {
     /// Takes the message of one session; sessions come in plan order.
     pub fn add(&mut self, message: &str, session: SessionId) {
+        let message = &*shortened(message, LONGEST);
         shape(message, &mut self.shape);
         match self.by_shape.get_mut(&self.shape) {
             Some(group) => group.count += 1,

@@ -38,6 +38,13 @@ pub struct Held {
 /// Takes the lock of `folder` for this process on `host`.
 pub(super) fn take(folder: &Path, host: &str) -> Result<Held> {
     let path = folder.join("lock");
+    if path.is_symlink() {
+        let message = format!(
+            "{} is a link: it would not lock this folder",
+            path.display()
+        );
+        return Err(Error::input(message).hint("remove it"));
+    }
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)

@@ -14,7 +14,7 @@ mod lock;
 pub mod manifest;
 pub mod overview;
 mod reader;
-mod room;
+pub mod room;
 mod row;
 mod schema;
 pub mod timing;

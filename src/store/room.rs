@@ -18,8 +18,24 @@ use crate::{
 /// # Errors
 /// When the folder holds anything else (nothing is removed then), or the disk refuses.
 pub(super) fn make(folder: &Path) -> Result<()> {
+    for variant in held(folder)? {
+        fs::remove_dir_all(&variant).map_err(|e| refused(&variant, e))?;
+    }
+    Ok(())
+}
+
+/// Whether traces can be written to this folder: it is absent, empty, or one of traces alone.
+///
+/// # Errors
+/// When it is not.
+pub fn check(folder: &Path) -> Result<()> {
+    held(folder).map(drop)
+}
+
+/// The folders of variants that it holds.
+fn held(folder: &Path) -> Result<Vec<PathBuf>> {
     let held = match list(folder) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         held => held.map_err(|e| unreadable(folder, e))?,
     };
     let mut variants: Vec<PathBuf> = Vec::with_capacity(held.len());
@@ -30,14 +46,11 @@ pub(super) fn make(folder: &Path) -> Result<()> {
                 folder.display(),
                 entry.path().display()
             ))
-            .hint("name a folder that is absent or empty, or one of traces to replace them"));
+            .hint("move it away: farm writes traces to a folder of their own"));
         }
         variants.push(entry.path());
     }
-    for variant in variants {
-        fs::remove_dir_all(&variant).map_err(|e| refused(&variant, e))?;
-    }
-    Ok(())
+    Ok(variants)
 }
 
 fn list(folder: &Path) -> io::Result<Vec<DirEntry>> {

@@ -16,7 +16,8 @@ pub struct SessionFiles {
 }
 
 impl SessionFiles {
-    /// Copies the folder `from` to `to`, which is emptied first, and opens it. Blocks.
+    /// Copies the folder `from` to `to`, which is emptied first, and opens it. The folder that `to` is
+    /// in is not made: in a run folder that is gone, nothing is to grow anew. Blocks.
     ///
     /// # Errors
     /// When something in `from` is neither a file nor a folder, or cannot be copied.
@@ -49,7 +50,7 @@ impl Drop for SessionFiles {
 }
 
 fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
+    fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let kind = entry.file_type()?;

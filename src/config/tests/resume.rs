@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn told(before: &Resolved, after: &Resolved) -> Vec<String> {
-    operation_changes(before, after, Path::new(""))
+fn told(before: &Resolved, after: &Resolved, folder: &Path) -> Vec<String> {
+    operation_changes(before, after, folder)
         .iter()
         .map(|c| format!("{} {} {}", c.key, c.from, c.to))
         .collect()
@@ -55,7 +55,11 @@ fn changes_of_operation_are_told() {
         let old = fixture.resolve(&[], &[], &[]).unwrap();
         fs::write(fixture.dir.path().join("farm.toml"), after).unwrap();
         let new = fixture.resolve(&[], &[], &[]).unwrap();
-        assert_eq!(told(&old, &new), want, "{before:?} {after:?}");
+        assert_eq!(
+            told(&old, &new, fixture.dir.path()),
+            want,
+            "{before:?} {after:?}"
+        );
     }
 }
 
@@ -105,7 +109,7 @@ fn what_stays_keeps_its_origin() {
     assert_eq!(text, want);
     assert_ne!(text, before);
     let read = of_run(&fixture, &text, &[]);
-    assert_eq!(told(&resumed, &read), [""; 0]);
+    assert_eq!(told(&resumed, &read, Path::new("")), [""; 0]);
     assert_eq!(read.meaning(), first.meaning());
 }
 
@@ -131,7 +135,7 @@ fn a_spoiled_text_does_not_matter() {
     for before in spoiled.into_iter().chain(cut.step_by(37)) {
         let text = first.to_toml_over(&folder, &before);
         let read = of_run(&fixture, &text, &[]);
-        assert_eq!(told(&first, &read), [""; 0], "{before}");
+        assert_eq!(told(&first, &read, Path::new("")), [""; 0], "{before}");
         assert_eq!(read.meaning(), first.meaning(), "{before}");
     }
 }
