@@ -14,7 +14,7 @@ use crate::{log::Log, suite::Suite};
 /// Longer than any process here takes; one that hangs fails its test and is ended.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Between two looks.
-const TICK: Duration = Duration::from_millis(1);
+const TICK: Duration = Duration::from_millis(4);
 
 /// When farm is to abort: at this commit of its store, before or after.
 #[derive(Debug, Clone, Copy)]
