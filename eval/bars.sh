@@ -64,7 +64,7 @@ until [ "$(grep -c 'asks key=' live.log 2>/dev/null)" -ge 1000 ] 2>/dev/null; do
 done
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     began=$(now)
-    exits 0 "$farm" status live >/dev/null
+    exits 0 "$farm" status live >/dev/null 2>&1
     echo $(($(now) - began))
 done >status.ns
 bar status "$(sort -n status.ns | sed -n 10p)" 100

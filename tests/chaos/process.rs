@@ -122,7 +122,7 @@ impl Process {
     }
 }
 
-/// The binary where the suite is, told nothing by the environment of the tests.
+/// The binary in the suite's own folder, told nothing by the environment of the tests.
 pub(crate) fn farm(suite: &Suite) -> Command {
     let mut farm = Command::new(assert_cmd::cargo::cargo_bin!("farm"));
     for (name, _) in std::env::vars_os() {
@@ -130,6 +130,6 @@ pub(crate) fn farm(suite: &Suite) -> Command {
             farm.env_remove(name);
         }
     }
-    farm.current_dir(&suite.home);
+    farm.current_dir(suite.path(""));
     farm
 }

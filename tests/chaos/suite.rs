@@ -10,10 +10,8 @@ use tempfile::TempDir;
 
 /// A suite, and where its runs go.
 pub(crate) struct Suite {
-    /// Removed with the suite.
+    /// Where farm stands; removed with the suite.
     dir: TempDir,
-    /// Where farm stands.
-    pub(crate) home: PathBuf,
     /// The arguments of `farm run` that say what is run.
     pub(crate) args: Vec<String>,
 }
@@ -37,27 +35,24 @@ const SEALED: &str = r#"
 "#;
 
 impl Suite {
-    fn new(home: Option<&Path>, args: &[&str]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+    fn new(cases: &str, sealed: &str, config: &str) -> Self {
+        let args = [cases, "--sealed", sealed, "--config", config];
         Self {
-            home: home.unwrap_or(dir.path()).to_owned(),
-            args: args.iter().map(|&arg| arg.to_owned()).collect(),
-            dir,
+            dir: tempfile::tempdir().unwrap(),
+            args: args.map(str::to_owned).to_vec(),
         }
     }
 
     /// Five small cases; each reply takes so long.
     pub(crate) fn small(latency_ms: u64) -> Self {
-        let config = "farm.toml";
-        let sealed = ["--sealed", "sealed.jsonl", "--config", config];
-        let suite = Self::new(None, &[&["cases.jsonl"], &sealed[..]].concat());
+        let suite = Self::new("cases.jsonl", "sealed.jsonl", "farm.toml");
         let write = |name: &str, text: &str| fs::write(suite.dir.path().join(name), text).unwrap();
         fs::create_dir(suite.dir.path().join("desk")).unwrap();
         write("cases.jsonl", CASES.trim_start());
         write("sealed.jsonl", SEALED.trim_start());
         write("desk/notes.txt", "Odile is in charge.");
         write(
-            config,
+            "farm.toml",
             &format!("[models.scripted]\nkind = \"scripted\"\nlatency_ms = {latency_ms}\n"),
         );
         suite
@@ -65,17 +60,19 @@ impl Suite {
 
     /// The suite that comes with farm.
     pub(crate) fn shipped() -> Self {
-        let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-        Self::new(Some(home), &["eval/cases.jsonl"])
+        let path = |name: &str| format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
+        Self::new(
+            &path("eval/cases.jsonl"),
+            &path("configs/sealed/cases.jsonl"),
+            &path("configs/farm.toml"),
+        )
     }
 
     /// 1,319 problems with the recorded solutions of two models, which lie in `data`.
     pub(crate) fn gsm8k(data: &Path) -> Self {
         let data = fs::canonicalize(data).unwrap();
         let path = |name: &str| data.join(name).to_str().unwrap().to_owned();
-        let sealed = path("sealed.jsonl");
-        let args = ["--sealed", &sealed, "--config", "farm.toml"];
-        let suite = Self::new(None, &[&[&*path("cases.jsonl")], &args[..]].concat());
+        let suite = Self::new(&path("cases.jsonl"), &path("sealed.jsonl"), "farm.toml");
         let model = |name: &str, scripts: &str| {
             let scripts = json!(path(scripts));
             format!("[models.{name}]\nkind = \"scripted\"\nscripts = {scripts}\n")
