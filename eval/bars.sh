@@ -4,8 +4,8 @@
 #
 #   resume     a run of 200,000 finished sessions and 1,000 more to do: from the start of the
 #              process to the first session
-#   status     `farm status` beside a run with 1,000 sessions in flight, median of 20
-#   interrupt  from the second signal to the end of that run
+#   status     `farm status` beside that run with another 1,000 in flight, median of 20
+#   interrupt  from the second signal to the end of a run with 1,000 in flight
 #
 # Needs 2 GB of disk under TMPDIR and GNU date.
 set -eu
@@ -53,22 +53,33 @@ exits 0 "$farm" resume done --quiet --seeds 201 -v --log resume.log
 first=$(sed -n 's/ .* run begins .*//p' resume.log | head -n 1)
 bar resume $(($(date -d "$first" +%s%N) - began)) 2000
 
-# shellcheck disable=SC2086
-"$farm" run $suite --config slow.toml --seeds 3 --concurrency 1000 --out live -vv --log live.log &
+# Waits until a log tells of 1,000 sessions in flight.
+in_flight() {
+    tries=0
+    until [ "$(grep -c 'asks key=' "$1" 2>/dev/null)" -ge 1000 ] 2>/dev/null; do
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] || { echo "1,000 sessions are not in flight" >&2; kill -s KILL $pid; exit 1; }
+        sleep 0.05
+    done
+}
+
+"$farm" resume done --config slow.toml --seeds 203 --concurrency 1000 --quiet -vv --log live.log &
 pid=$!
-tries=0
-until [ "$(grep -c 'asks key=' live.log 2>/dev/null)" -ge 1000 ] 2>/dev/null; do
-    tries=$((tries + 1))
-    [ $tries -lt 600 ] || { echo "1,000 sessions are not in flight" >&2; kill -s KILL $pid; exit 1; }
-    sleep 0.05
-done
+in_flight live.log
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     began=$(now)
-    exits 0 "$farm" status live >/dev/null 2>&1
+    exits 0 "$farm" status done >/dev/null 2>&1
     echo $(($(now) - began))
 done >status.ns
 bar status "$(sort -n status.ns | sed -n 10p)" 100
+kill -s KILL $pid
+wait $pid || true
+pid=
 
+# shellcheck disable=SC2086
+"$farm" run $suite --config slow.toml --seeds 3 --concurrency 1000 --out ended -vv --log ended.log &
+pid=$!
+in_flight ended.log
 kill -s INT $pid
 sleep 0.2
 kill -0 $pid # still at work

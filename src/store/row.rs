@@ -142,7 +142,11 @@ pub(super) fn read_state(row: &Row<'_>) -> rusqlite::Result<Standing> {
         (Some(passed), ValueRef::Null) => Verdict::Passed(passed),
         _ => Verdict::Broken,
     };
-    let status: Option<Status> = word(row, 1)?;
+    let status = match verdict {
+        // Only what ended by itself is judged: there is no need to read how, of most sessions.
+        Verdict::Passed(_) => Some(Status::Completed),
+        _ => word(row, 1)?,
+    };
     Ok(Standing {
         session,
         attempt: row.get(4)?,
