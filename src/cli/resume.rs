@@ -273,7 +273,7 @@ fn clear(folder: &RunFolder) -> Result<()> {
     let gone = |removed: io::Result<()>, path: &Path| match removed {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
             let message = format!("{} cannot be removed: {e}", path.display());
-            Err(Error::input(message).hint("farm makes it anew: remove what is there"))
+            Err(Error::input(message).hint("remove it, then resume"))
         }
         _ => Ok(()),
     };
