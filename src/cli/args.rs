@@ -154,7 +154,8 @@ pub struct ResumeArgs {
     /// Sessions in flight per endpoint
     #[arg(long, value_name = "N")]
     pub concurrency: Option<u64>,
-    /// Start nothing new from then on: 8h30m, 07:00, a moment such as 2026-12-01T07:00:00Z, or none
+    /// When to wind down: a span (8h, 1h30m), a time of day (07:00), or a moment
+    /// (2026-12-01T07:00:00Z)
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     #[command(flatten)]

@@ -37,11 +37,17 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
         return Ok(done.exit());
     }
     let host = host();
-    let _lock = folder.lock(&host)?;
+    let lock = folder.lock(&host)?;
     let before = Opened::at(folder.clone())?;
     let recorded = recorded(&folder, args)?;
     let request = request(args, &before)?;
-    let ready = setup::prepare(&request)?;
+    let ready = setup::prepare(&request).map_err(|e| {
+        let hint = "files that were moved are named with --cases, --sealed and --config";
+        Error {
+            hint: e.hint.or_else(|| Some(hint.to_owned())),
+            ..e
+        }
+    })?;
     let deadline = work::deadline(ready.config.run.until, began)?;
     changed::refuse(&before, &ready, &request.cases)?;
     let past = past(&before, args, &ready)?;
@@ -63,7 +69,7 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
         faults,
         progress: !args.show.quiet,
     };
-    let done = work.perform(past)?;
+    let done = work.perform(lock, past)?;
     done.show(&args.show)?;
     Ok(done.exit())
 }

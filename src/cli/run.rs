@@ -44,7 +44,7 @@ pub(super) fn execute(
     let host = host();
     let place = out.map_or(Place::Under(Path::new(RUNS)), Place::At);
     apart(out.unwrap_or(Path::new(RUNS)), &ready)?;
-    let (folder, _lock, id) = RunFolder::create(place, began, &ready.digest, &host)?;
+    let (folder, lock, id) = RunFolder::create(place, began, &ready.digest, &host)?;
     let manifest = manifest::of(&ready, cases, (&id, folder.path()), began);
     // The folder was absent or empty: half a beginning would only be in the way of the next try.
     furnish(&folder, &manifest, &ready).inspect_err(|_| drop(folder.clear()))?;
@@ -59,7 +59,7 @@ pub(super) fn execute(
         faults,
         progress,
     };
-    work.perform(Past::None)
+    work.perform(lock, Past::None)
 }
 
 /// The machine's name.

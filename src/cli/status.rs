@@ -150,7 +150,10 @@ fn of(
             example: opened.grid.key(group.example),
         })
         .collect();
-    let pace = worker.is_some().then(|| (overview.per_s, overview.eta_s()));
+    // Of a run that winds down nobody knows when the rest will have run.
+    let is_going_on = worker.as_ref().is_some_and(|w| !w.winding_down);
+    let eta_s = overview.eta_s().filter(|_| is_going_on);
+    let pace = worker.is_some().then_some((overview.per_s, eta_s));
     let (per_s, eta_s) = pace.unwrap_or_default();
     Ok(Status {
         schema: STATUS_SCHEMA.to_owned(),

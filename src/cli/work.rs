@@ -28,7 +28,7 @@ use crate::{
     report::{self, Progress},
     run::{Ended, OnRecord, Run, Setup, Shutdown, WindDown},
     store::{
-        self, Manifest, Reader, RunFolder, Store, Timing,
+        self, Held, Manifest, Reader, RunFolder, Store, Timing,
         manifest::RunStatus,
         rfc3339,
         timing::{self, Span},
@@ -83,8 +83,8 @@ pub(super) fn deadline(until: Until, now: Timestamp) -> Result<Option<f64>> {
 }
 
 impl Work {
-    /// Runs what is to be run, and leaves the whole run folder.
-    pub fn perform(mut self, past: Past) -> Result<Done> {
+    /// Runs what is to be run, and leaves the whole run folder; the lock is held to the end.
+    pub fn perform(mut self, mut lock: Held, past: Past) -> Result<Done> {
         let clock = Instant::now();
         let (folder, mut manifest) = (self.folder.clone(), self.manifest.clone());
         let unscored = self.ready.sealed.is_none();
@@ -96,7 +96,7 @@ impl Work {
             work_s: 0.0,
         };
         let mut spans = std::mem::take(&mut self.spans);
-        let ended = self.run(past, &mut span);
+        let ended = self.run(past, &mut lock, &mut span);
         // Gone already, but for what a copy that was broken off put there since.
         drop(fs::remove_dir_all(folder.work()));
         manifest.status = match &ended {
@@ -123,7 +123,12 @@ impl Work {
     }
 
     /// The run itself, from the first session to `summary.json`.
-    fn run(self, past: Past, span: &mut Span) -> Result<(Summary, Option<WindDown>)> {
+    fn run(
+        self,
+        past: Past,
+        lock: &mut Held,
+        span: &mut Span,
+    ) -> Result<(Summary, Option<WindDown>)> {
         let Self {
             ready,
             folder,
@@ -187,7 +192,7 @@ impl Work {
             // hears a signal once it has been listened for.
             tokio::spawn(signals::listen(shutdown));
             let run = Run::start(ready.plan, setup).await?;
-            watch(run, progress, &tally, &so_far).await
+            watch(run, progress, &tally, &so_far, lock).await
         });
         let joined = runtime.block_on(store.join());
         // When the store is lost, that is why the run broke off, and its error says what to do.
@@ -236,18 +241,24 @@ fn derive(folder: &RunFolder, measure: Option<Measure<'_>>) -> Result<Summary> {
     })
 }
 
-/// Shows progress until the run is over.
+/// Shows progress until the run is over, and in the lock when it winds down.
 async fn watch(
     run: Run,
     mut progress: Progress,
     tally: &Mutex<Tally>,
     so_far: &PassRateSoFar,
+    lock: &mut Held,
 ) -> Result<Ended> {
     let over = run.wait();
     let mut over = std::pin::pin!(over);
+    let mut is_told = false;
     loop {
         let over = timeout(TICK, &mut over).await;
         let now = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if now.winding_down && !is_told {
+            is_told = true;
+            lock.winds_down();
+        }
         match over {
             Err(_) => progress.update(&now, |tally| summary::pass_rate(so_far, tally)),
             Ok(ended) => {

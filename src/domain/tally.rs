@@ -7,6 +7,8 @@ pub struct Tally {
     pub ledger: Ledger,
     /// Sessions in flight.
     pub in_flight: usize,
+    /// Whether nothing new starts any more.
+    pub winding_down: bool,
     /// US dollars of all settled sessions, as far as known.
     pub cost_usd: f64,
     /// Restarts after infrastructure failures.

@@ -132,7 +132,10 @@ fn facts(tally: &Tally, pass_rate: &str, speed: &Speed) -> Vec<String> {
         facts.push(text::usd(tally.cost_usd));
     }
     // With nothing in flight nothing is to come: the run is over, early or whole.
-    let is_going_on = ledger.not_run > 0 && tally.in_flight > 0;
+    let is_going_on = ledger.not_run > 0 && tally.in_flight > 0 && !tally.winding_down;
+    if tally.winding_down {
+        facts.push("winding down".to_owned());
+    }
     if let Some(eta) = speed.eta(ledger.not_run).filter(|_| is_going_on) {
         facts.push(format!("ETA {}", text::span(eta)));
     }
@@ -165,7 +168,7 @@ mod tests {
             in_flight: 16,
             cost_usd: 0.0412,
             restarts: 1,
-            cases: Vec::new(),
+            ..Tally::default()
         }
     }
 

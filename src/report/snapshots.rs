@@ -25,7 +25,7 @@ fn variants_stand_side_by_side() {
     ──────────────────────────────────────────
     planned         48        48   96
 
-    17 sessions missing from every figure: 3 errored, 14 not_run. `farm resume latest` runs them again.
+    17 sessions missing from every figure: 3 errored, 14 not_run. `farm resume latest` runs them.
     No scored session, so in no figure of cautious: web-003.
 
     figures                   baseline                         cautious

@@ -97,7 +97,7 @@ impl Page<'_> {
         if ledger.missing() > 0 {
             let again = match ledger.errored + ledger.not_run {
                 0 => String::new(),
-                _ => format!(" `farm resume {}` runs them again.", self.view.run),
+                _ => format!(" `farm resume {}` runs them.", self.view.run),
             };
             warnings.push(format!(
                 "{} missing from every figure: {}.{again}",

@@ -272,6 +272,7 @@ impl State {
 
     fn wind_down(&mut self, why: WindDown) {
         self.wind_down.get_or_insert(why);
+        self.hub.tally().winding_down = true;
         self.schedule.wind_down();
     }
 

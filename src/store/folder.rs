@@ -283,7 +283,7 @@ impl RunFolder {
         let newest = Self::list(runs)?.pop();
         newest.map(|l| l.folder).ok_or_else(|| {
             Error::input(format!("there is no run under {}", runs.display()))
-                .hint("`farm run CASES` makes one")
+                .hint("`farm run CASES` makes one; a run made with --out is named by its folder")
         })
     }
 

@@ -27,12 +27,31 @@ pub struct Holder {
     pub pid: u32,
     /// The machine.
     pub host: String,
+    /// Whether nothing new starts any more.
+    #[serde(default)]
+    pub winding_down: bool,
 }
 
 /// The lock of a run folder; it is let go when this is dropped or the process ends.
 #[derive(Debug)]
 pub struct Held {
-    _file: File,
+    file: File,
+    holder: Holder,
+}
+
+impl Held {
+    /// Lets it be seen that nothing new starts any more. That it cannot be is no reason to fail.
+    pub fn winds_down(&mut self) {
+        self.holder.winding_down = true;
+        drop(self.put());
+    }
+
+    fn put(&mut self) -> io::Result<()> {
+        let text = serde_json::to_vec(&self.holder)?;
+        self.file.rewind()?;
+        self.file.set_len(0)?;
+        self.file.write_all(&text)
+    }
 }
 
 /// Takes the lock of `folder` for this process on `host`.
@@ -55,12 +74,14 @@ pub(super) fn take(folder: &Path, host: &str) -> Result<Held> {
     match patiently(&file) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            let Holder { pid, host } = read(&mut file);
+            let Holder { pid, host, .. } = read(&mut file);
             return Err(Error::input(format!(
                 "{} is in use by process {pid} on {host}",
                 folder.display()
             ))
-            .hint("wait until it ends, or stop it with Ctrl-C or `kill`"));
+            .hint(
+                "wait until it ends; Ctrl-C, `kill` or a file STOP in the folder winds it down",
+            ));
         }
         Err(TryLockError::Error(e)) => {
             return Err(
@@ -73,13 +94,11 @@ pub(super) fn take(folder: &Path, host: &str) -> Result<Held> {
     let holder = Holder {
         pid: std::process::id(),
         host: host.to_owned(),
+        winding_down: false,
     };
-    let mut put = || {
-        file.set_len(0)?;
-        file.write_all(&serde_json::to_vec(&holder)?)
-    };
-    put().map_err(|e: io::Error| refused(&path, e))?;
-    Ok(Held { _file: file })
+    let mut held = Held { file, holder };
+    held.put().map_err(|e| refused(&path, e))?;
+    Ok(held)
 }
 
 /// Whoever only looks who holds the lock holds it for a moment.
@@ -129,5 +148,6 @@ fn read(lock: &mut File) -> Holder {
         .unwrap_or_else(|| Holder {
             pid: 0,
             host: "an unknown host".to_owned(),
+            winding_down: false,
         })
 }

@@ -19,7 +19,7 @@ pub struct Timing {
     pub schema: String,
     /// The run's id.
     pub run: String,
-    /// One for the run and one for each resume.
+    /// One for the run and one for each resume; a process that was killed leaves none.
     pub spans: Vec<Span>,
 }
 
@@ -34,7 +34,7 @@ pub struct Span {
     pub wall_s: f64,
     /// Sessions that ended in it.
     pub sessions: u64,
-    /// Seconds that those worked, all together, waits left out.
+    /// Seconds that those worked, all together and also in earlier processes, waits left out.
     pub work_s: f64,
 }
 

@@ -295,7 +295,7 @@ fn arguments_that_are_wrong() {
     "#);
     insta::assert_snapshot!(folder.farm(["trace", "show", "scripted/sum-1"]).exits(2).stderr, @r#"
     error: there is no run under results/runs
-    hint: `farm run CASES` makes one
+    hint: `farm run CASES` makes one; a run made with --out is named by its folder
     "#);
 }
 

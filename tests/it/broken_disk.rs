@@ -113,8 +113,11 @@ fn a_disk_that_runs_full_under_an_export() {
 fn a_folder_that_becomes_read_only() {
     let (folder, summary) = slow();
     let script = begin("it")
-        + "mount --bind it it
-        mount -o remount,bind,ro it
+        + "mkdir ro
+        # Elsewhere first: it cannot be made so while farm opens a file under it.
+        mount --bind it ro
+        mount -o remount,bind,ro ro
+        mount --bind ro it
         wait
         farm_says read_only resume it --quiet
         umount it

@@ -308,6 +308,22 @@ fn of_a_run_that_was_published() {
 }
 
 #[test]
+fn of_a_run_that_winds_down() {
+    let folder = Folder::with_one_case();
+    let _run = begin_run(&folder, 3_600_000);
+    let going = until(&folder, |status| status["in_flight"]["thinking"] == 2);
+    assert_eq!(going["worker"]["winding_down"], false);
+    folder.write("run/STOP", "");
+    let ending = until(&folder, |status| status["worker"]["winding_down"] == true);
+    assert_eq!(
+        [&ending["state"], &ending["eta_s"]],
+        [&json!("running"), &Value::Null]
+    );
+    let said = folder.farm(["status", "run"]).exits(0);
+    assert!(said.stdout.contains("winding down"), "{}", said.stdout);
+}
+
+#[test]
 fn of_a_run_that_died_before_its_first_session() {
     let folder = Folder::with_one_case();
     folder.run(&["--seeds", "3", "--quiet"]).exits(0);

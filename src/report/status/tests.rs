@@ -50,6 +50,7 @@ fn at_work() -> Status {
         worker: Some(Holder {
             pid: 4242,
             host: "barn".to_owned(),
+            winding_down: false,
         }),
         ledger: all,
         in_flight: Some(InFlight {

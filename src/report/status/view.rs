@@ -48,7 +48,9 @@ pub fn render(status: &Status, style: Style) -> String {
 
 fn head(status: &Status, style: Style) -> Vec<String> {
     let state = status.state.as_str();
+    let winds_down = status.worker.as_ref().is_some_and(|w| w.winding_down);
     let state = match status.state {
+        RunStatus::Running if winds_down => style.yellow("winding down"),
         RunStatus::Running | RunStatus::Finished => style.green(state),
         RunStatus::Interrupted => style.yellow(state),
         RunStatus::Failed => style.red(state),
