@@ -101,8 +101,8 @@ pub struct InputArgs {
     /// Sessions in flight per endpoint
     #[arg(long, value_name = "N")]
     pub concurrency: Option<u64>,
-    /// When to wind down: a span (8h, 1h30m), a time of day (07:00), or a moment
-    /// (2026-12-01T07:00:00Z)
+    /// When to wind down: a span (8h, 1h30m), a time of day (07:00), a moment
+    /// (2026-12-01T07:00:00Z), or none
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
 }
@@ -154,8 +154,8 @@ pub struct ResumeArgs {
     /// Sessions in flight per endpoint
     #[arg(long, value_name = "N")]
     pub concurrency: Option<u64>,
-    /// When to wind down: a span (8h, 1h30m), a time of day (07:00), or a moment
-    /// (2026-12-01T07:00:00Z)
+    /// When to wind down: a span (8h, 1h30m), a time of day (07:00), a moment
+    /// (2026-12-01T07:00:00Z), or none
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     #[command(flatten)]

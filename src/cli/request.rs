@@ -1,6 +1,9 @@
 //! What is to be read and put together, whether `farm run` asks or `farm resume`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use toml::Value;
 
@@ -105,7 +108,7 @@ impl Pick {
 
 fn these(ids: &[CaseId], cases: Vec<Case>, file: &Path) -> Result<Vec<Case>> {
     let by_id = |case: Case| (case.id.clone(), case);
-    let mut by_id: std::collections::HashMap<_, _> = cases.into_iter().map(by_id).collect();
+    let mut by_id: HashMap<_, _> = cases.into_iter().map(by_id).collect();
     let gone = |id: &CaseId| Problem::file(file, format!("the case {id} of the run is gone"));
     let mut problems = Vec::new();
     let mut picked = Vec::with_capacity(ids.len());

@@ -107,7 +107,7 @@ fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
     let Some(Ok(summary)) = before.written_summary() else {
         return Ok(None);
     };
-    let is_scored = manifest.inputs.sha256.contains_key("sealed");
+    let is_scored = manifest.is_scored();
     let kept = if args.keep_errors {
         summary.ledger.errored
     } else {
@@ -204,18 +204,12 @@ fn past(before: &Opened, args: &ResumeArgs, ready: &Ready) -> Result<Past> {
         keep_errors: args.keep_errors,
         is_scored: ready.sealed.is_some(),
     };
-    let database = before.folder.database();
     // Failed it may have before its first session.
     let is_over = [RunStatus::Finished, RunStatus::Interrupted].contains(&before.manifest.status);
     match before.reader_if_begun()? {
         Some(reader) => Ok(Past::Some(OnRecord::of(reader.states()?, wish))),
-        None if is_over || before.had_begun() => {
-            let path = database.display();
-            Err(
-                Error::internal(format!("store: database is not there: {path}"))
-                    .hint("restore farm.db from a copy or a bundle, or begin a new run"),
-            )
-        }
+        None if is_over || before.had_begun() => Err(store::gone(&before.folder.database())
+            .hint("restore farm.db from a copy or a bundle, or begin a new run")),
         None => Ok(Past::None),
     }
 }

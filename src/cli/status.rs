@@ -112,7 +112,7 @@ fn begun(opened: &Opened, reader: &Reader, worker: Option<Holder>) -> Result<Sta
         None => None,
         Some(_) => {
             let waits = reader.waits(&overview.open)?;
-            let is_scored = opened.manifest.inputs.sha256.contains_key("sealed");
+            let is_scored = opened.manifest.is_scored();
             Some(InFlight {
                 thinking: waits.thinking,
                 tool: waits.tool,
@@ -153,8 +153,7 @@ fn of(
     // Of a run that winds down nobody knows when the rest will have run.
     let is_going_on = worker.as_ref().is_some_and(|w| !w.winding_down);
     let eta_s = overview.eta_s().filter(|_| is_going_on);
-    let pace = worker.is_some().then_some((overview.per_s, eta_s));
-    let (per_s, eta_s) = pace.unwrap_or_default();
+    let per_s = overview.per_s.filter(|_| worker.is_some());
     Ok(Status {
         schema: STATUS_SCHEMA.to_owned(),
         run: opened.manifest.run.clone(),

@@ -146,13 +146,8 @@ impl State {
             Some(Begun::Unscored(attempt)) => {
                 let record = self.hub.past.record(&self.hub.plan, id).await?;
                 self.tell(aggregate::Message::OnRecord(id, *attempt));
-                self.hand_in(
-                    id,
-                    Finished {
-                        record,
-                        files: None,
-                    },
-                );
+                let files = None;
+                self.hand_in(id, Finished { record, files });
                 return Ok(());
             }
             Some(Begun::Open(attempt)) => {
@@ -164,9 +159,8 @@ impl State {
                         ..Start::default()
                     }
                 } else {
-                    let cost_usd = cost(&turns);
-                    self.hub.tally().cost_usd += cost_usd.unwrap_or(0.0);
-                    self.anew(id, *attempt, CUT_OFF, cost_usd).await?
+                    let lost = self.lost((id, *attempt), CUT_OFF, &turns);
+                    self.anew(*attempt, lost).await?
                 }
             }
             Some(Begun::Errored(attempt)) => self.after_error(id, *attempt).await?,
@@ -180,19 +174,21 @@ impl State {
         let outcome = row.as_ref().and_then(|row| row.outcome.as_ref());
         let cost_usd = outcome.and_then(|outcome| outcome.cost_usd);
         let reason = row.as_ref().and_then(|row| row.error());
-        self.anew(id, attempt, reason.unwrap_or("errored"), cost_usd)
-            .await
+        let reason = reason.unwrap_or("errored");
+        // Its cost is counted with that of the sessions that ended.
+        let lost = lost_attempt((id, attempt), reason, cost_usd, self.hub.clock.now());
+        self.anew(attempt, lost).await
+    }
+
+    /// An attempt that is given up after these durable turns. What it cost stays counted.
+    fn lost(&self, of: (SessionId, u32), reason: &str, turns: &[StoredTurn]) -> Write {
+        let cost_usd = cost(turns);
+        self.hub.tally().cost_usd += cost_usd.unwrap_or(0.0);
+        lost_attempt(of, reason, cost_usd, self.hub.clock.now())
     }
 
     /// Gives an attempt up for the next one.
-    async fn anew(
-        &self,
-        id: SessionId,
-        attempt: u32,
-        reason: &str,
-        cost_usd: Option<f64>,
-    ) -> Result<Start> {
-        let lost = lost_attempt((id, attempt), reason, cost_usd, self.hub.clock.now());
+    async fn anew(&self, attempt: u32, lost: Write) -> Result<Start> {
         self.hub.store.commit(vec![lost]).await?;
         Ok(Start {
             attempt: attempt.saturating_add(1),
@@ -345,9 +341,7 @@ impl State {
                 self.begin(myself, id, start, again).await
             }
             AfterCrash::Anew(delay) => {
-                let cost_usd = cost(&turns);
-                self.hub.tally().cost_usd += cost_usd.unwrap_or(0.0);
-                writes.push(lost_attempt((id, attempt), reason, cost_usd, ts));
+                writes.push(self.lost((id, attempt), reason, &turns));
                 self.hub.keep_restart(writes).await?;
                 let start = Start {
                     attempt: attempt + 1,

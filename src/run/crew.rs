@@ -19,6 +19,7 @@ use crate::{
     aggregate::{self, Aggregator, Counting},
     error::{Context, Error, Result},
     score::{self, Scorer, ScorerOptions},
+    store,
 };
 
 /// The actors of a run, and what is waited for when it ends.
@@ -158,13 +159,7 @@ async fn look_after(database: PathBuf, run: ActorRef<RunMessage>) {
     while database.exists() {
         tokio::time::sleep(LOOK).await;
     }
-    let error = Error::internal(format!(
-        "store: database is not there: {}",
-        database.display()
-    ));
-    let hint = "was the run folder removed or moved while farm was at work? begin a new run; what \
-                is left of this one can be put back and resumed";
-    drop(run.cast(RunMessage::Fatal(error.hint(hint))));
+    drop(run.cast(RunMessage::Fatal(store::gone(&database))));
 }
 
 fn not_started() -> String {

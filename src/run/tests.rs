@@ -28,6 +28,12 @@ mod flow;
 mod killing;
 mod resuming;
 
+/// What a plain resume wishes for.
+const RESUME: Wish = Wish {
+    keep_errors: false,
+    is_scored: true,
+};
+
 /// What any test may take at most, on a machine that is busy with other things.
 const PATIENCE: Duration = Duration::from_secs(120);
 

@@ -6,14 +6,21 @@ use rusqlite::ErrorCode;
 
 use crate::error::Error;
 
+const GONE: &str = "database is not there";
+const WHEN_GONE: &str = "was the run folder removed or moved while farm was at work? begin a new \
+                         run; what is left of this one can be put back and resumed";
+
+/// The database at `path` is gone.
+#[must_use]
+pub fn gone(path: &Path) -> Error {
+    Error::internal(format!("store: {GONE}: {}", path.display())).hint(WHEN_GONE)
+}
+
 /// An error of the database at `path`: what it is, where, and what to do.
 pub(super) fn fault(path: &Path, error: rusqlite::Error) -> Error {
     let (what, hint) = match error.sqlite_error_code() {
         // SQLite calls a file that has gone read-only.
-        Some(code) if code != ErrorCode::CannotOpen && !path.exists() => (
-            "database is not there",
-            "was the run folder removed or moved while farm was at work? begin a new run; what is left of this one can be put back and reported",
-        ),
+        Some(code) if code != ErrorCode::CannotOpen && !path.exists() => (GONE, WHEN_GONE),
         Some(ErrorCode::DiskFull) => (
             "disk is full",
             "free some space, then `farm resume RUN`; what was committed is kept",

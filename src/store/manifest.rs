@@ -197,6 +197,12 @@ impl Manifest {
         document::read(path, SCHEMA)
     }
 
+    /// Whether the run has a scorer.
+    #[must_use]
+    pub fn is_scored(&self) -> bool {
+        self.inputs.sha256.contains_key("sealed")
+    }
+
     /// Writes it whole or not at all.
     ///
     /// # Errors

@@ -24,6 +24,7 @@ mod writer;
 pub use alike::Alike;
 pub use document::rfc3339;
 pub use export::{Export, Head, ScoreLine};
+pub use fault::gone;
 pub use folder::{Place, RunFolder};
 pub use lock::{Held, Holder};
 pub use manifest::Manifest;

@@ -27,8 +27,14 @@ fn project() -> Folder {
     folder
 }
 
+/// The project's config with more tables.
 fn config(more: &str) -> String {
     format!("[session]\nprompt = \"prompt.md\"\n{more}\n[models.scripted]\nkind = \"scripted\"\n")
+}
+
+/// The same, with replies that take this long.
+fn slow_config(more: &str, latency_ms: u32) -> String {
+    format!("{}latency_ms = {latency_ms}\n", config(more))
 }
 
 /// A run that died before its first session was on record.
@@ -208,10 +214,7 @@ fn what_changes_only_how_it_runs_is_logged() {
     let folder = project();
     unbegun(&folder, &[]);
     let more = "[run]\nconcurrency = 3\n[suite]\nlevel = 0.9\ncases = \"sample\"";
-    folder.write(
-        "configs/farm.toml",
-        config(more).replace("kind = \"scripted\"", "kind = \"scripted\"\nlatency_ms = 1"),
-    );
+    folder.write("configs/farm.toml", slow_config(more, 1));
     resume(
         &folder,
         &[
@@ -304,13 +307,7 @@ fn a_run_without_a_scorer_is_scored_when_one_comes() {
 
 /// A run whose replies take an hour.
 fn slow(folder: &Folder) -> Background {
-    folder.write(
-        "configs/slow.toml",
-        config("").replace(
-            "kind = \"scripted\"",
-            "kind = \"scripted\"\nlatency_ms = 3600000",
-        ),
-    );
+    folder.write("configs/slow.toml", slow_config("", 3600000));
     let child = Command::new(assert_cmd::cargo::cargo_bin!("farm"))
         .args(["run", "eval/cases.jsonl", "--out", "run", "--quiet"])
         .args(["--config", "configs/slow.toml"])
@@ -346,10 +343,7 @@ fn one_farm_at_a_time_works_on_a_run() {
 fn a_stop_file_winds_a_run_down_and_a_resume_takes_it_away() {
     let folder = project();
     let whole = whole(&folder, &[]);
-    let config = config("[run]\nconcurrency = 1").replace(
-        "kind = \"scripted\"",
-        "kind = \"scripted\"\nlatency_ms = 400",
-    );
+    let config = slow_config("[run]\nconcurrency = 1", 400);
     folder.write("configs/slow.toml", config);
     let child = Command::new(assert_cmd::cargo::cargo_bin!("farm"))
         .args([
@@ -388,10 +382,7 @@ fn a_stop_file_winds_a_run_down_and_a_resume_takes_it_away() {
 fn a_deadline_winds_a_run_down_and_is_forgotten_once_it_has_passed() {
     let folder = project();
     let whole = whole(&folder, &[]);
-    let config = config("[run]\nconcurrency = 1").replace(
-        "kind = \"scripted\"",
-        "kind = \"scripted\"\nlatency_ms = 1500",
-    );
+    let config = slow_config("[run]\nconcurrency = 1", 1500);
     folder.write("configs/slow.toml", config);
     let run = [
         "run",

@@ -63,6 +63,17 @@ fn until(folder: &Folder, is_so: impl Fn(&Value) -> bool) -> Value {
     }
 }
 
+/// There is no database, and nothing in its place.
+#[track_caller]
+fn says_that_it_is_missing(folder: &Folder) {
+    let said = folder.farm(["status", "run"]).exits(2);
+    assert!(
+        said.stderr.contains("run/farm.db is missing"),
+        "{}",
+        said.stderr
+    );
+}
+
 /// It fits the committed schema, and its ledgers add up.
 #[track_caller]
 fn assert_fits(status: &Value) {
@@ -299,12 +310,7 @@ fn of_a_run_that_was_published() {
     for gone in ["farm.db", "summary.json", "lock"] {
         fs::remove_file(folder.path(&format!("run/{gone}"))).unwrap();
     }
-    let said = folder.farm(["status", "run"]).exits(2);
-    assert!(
-        said.stderr.contains("run/farm.db is missing"),
-        "{}",
-        said.stderr
-    );
+    says_that_it_is_missing(&folder);
 }
 
 #[test]
@@ -346,12 +352,7 @@ fn of_a_run_that_died_before_its_first_session() {
     // The log of a database that is gone: it had begun.
     fs::remove_file(folder.path("run/farm.db")).unwrap();
     folder.write("run/farm.db-wal", "");
-    let said = folder.farm(["status", "run"]).exits(2);
-    assert!(
-        said.stderr.contains("run/farm.db is missing"),
-        "{}",
-        said.stderr
-    );
+    says_that_it_is_missing(&folder);
 }
 
 #[test]

@@ -4,11 +4,6 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-const RESUME: Wish = Wish {
-    keep_errors: false,
-    is_scored: true,
-};
-
 /// Two cases; seed 0 of `a` hangs in its second turn, until it is let go.
 fn held(seen: &Arc<Semaphore>, go: &Arc<Semaphore>) -> Arc<TestModel> {
     let (seen, go) = (seen.clone(), go.clone());
@@ -30,6 +25,16 @@ fn farm(model: Arc<TestModel>) -> Farm {
     farm
 }
 
+/// The ledger of a plan in which some were killed.
+fn with_killed(passed: u64, killed: u64) -> Ledger {
+    Ledger {
+        planned: passed + killed,
+        passed,
+        killed,
+        ..Ledger::default()
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_ends_one_session_in_flight_and_one_that_has_not_begun() {
     let (seen, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
@@ -42,12 +47,7 @@ async fn a_kill_ends_one_session_in_flight_and_one_that_has_not_begun() {
     let unknown = at_work.run().kill(&unknown).await.unwrap_err();
     assert!(unknown.message.contains("v/a/3"), "{unknown}");
     let over = at_work.over().await;
-    let want = Ledger {
-        planned: 6,
-        passed: 4,
-        killed: 2,
-        ..Ledger::default()
-    };
+    let want = with_killed(4, 2);
     assert_eq!(over.ledger(), want);
     assert_eq!(over.outcome("a", 0).status, Status::Killed);
     assert_eq!(over.durable("a", 0, 0), (1, 1), "what was durable stays");
@@ -112,13 +112,7 @@ async fn a_kill_holds_for_sessions_of_an_earlier_process() {
     }
     go.add_permits(1);
     let over = at_work.over().await;
-    let want = Ledger {
-        planned: 6,
-        passed: 4,
-        killed: 2,
-        ..Ledger::default()
-    };
-    assert_eq!(over.ledger(), want);
+    assert_eq!(over.ledger(), with_killed(4, 2));
     assert_eq!(over.session("b", 1).unwrap().attempt, lost + 1);
     assert_eq!(over.durable("b", 2, 0), (1, 1));
     assert_eq!(over.outcome("b", 2).steps_used, 1);

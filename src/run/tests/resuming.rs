@@ -4,10 +4,6 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-const RESUME: Wish = Wish {
-    keep_errors: false,
-    is_scored: true,
-};
 const KEEP: Wish = Wish {
     keep_errors: true,
     is_scored: true,
