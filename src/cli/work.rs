@@ -273,15 +273,16 @@ async fn watch(
 /// cannot be read: it would seem to be at work for ever.
 fn close(folder: &RunFolder, mut manifest: Manifest, spans: Vec<Span>) -> Result<()> {
     let totals = Reader::open(&folder.database()).and_then(|reader| reader.totals());
-    if let Ok(totals) = &totals {
-        manifest.totals = *totals;
-    }
+    // Before the manifest: of a run that says that it is over, nothing is missing.
+    let timed = totals.and_then(|totals| {
+        manifest.totals = totals;
+        let timing = Timing {
+            schema: timing::SCHEMA.to_owned(),
+            run: manifest.run.clone(),
+            spans,
+        };
+        timing.write(&folder.timing())
+    });
     manifest.write(&folder.manifest())?;
-    totals?;
-    Timing {
-        schema: timing::SCHEMA.to_owned(),
-        run: manifest.run,
-        spans,
-    }
-    .write(&folder.timing())
+    timed
 }

@@ -43,7 +43,13 @@ impl Held {
     /// Lets it be seen that nothing new starts any more. That it cannot be is no reason to fail.
     pub fn winds_down(&mut self) {
         self.holder.winding_down = true;
-        drop(self.put());
+        let taken = self.file.metadata().and_then(|lock| lock.modified());
+        let put = self.put();
+        // The time of the file says when the lock was taken.
+        drop(
+            put.and(taken)
+                .and_then(|taken| self.file.set_modified(taken)),
+        );
     }
 
     fn put(&mut self) -> io::Result<()> {
