@@ -9,6 +9,8 @@ use super::round::{DIGITS, round_sig};
 pub mod note {
     /// No scored session: no estimate.
     pub const NOTHING: &str = "nothing scored";
+    /// No case was scored on both sides.
+    pub const NOTHING_SHARED: &str = "no case scored on both sides";
     /// One case says nothing about cases like it.
     pub const ONE_CASE: &str = "one case";
     /// All cases stem from one cluster.
@@ -58,11 +60,17 @@ pub enum Method {
     OrderStat,
     /// Student interval on the logarithm of a ratio of means.
     LogTRatio,
+    /// Student interval on paired differences, with seed noise added: cases a sample.
+    RegPairedT,
+    /// Difference recovered from two stratified Wilson intervals: these cases.
+    Mover,
+    /// Difference of two proportions recovered from their Wilson intervals.
+    Newcombe,
 }
 
 impl Method {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Wilson,
         Self::ClopperPearson,
         Self::Jeffreys,
@@ -74,6 +82,9 @@ impl Method {
         Self::LogT,
         Self::OrderStat,
         Self::LogTRatio,
+        Self::RegPairedT,
+        Self::Mover,
+        Self::Newcombe,
     ];
 
     /// Name in formats, for example `wilson`.
@@ -90,6 +101,9 @@ impl Method {
             Self::LogT => "log_t",
             Self::OrderStat => "order_stat",
             Self::LogTRatio => "log_t_ratio",
+            Self::RegPairedT => "reg_paired_t",
+            Self::Mover => "mover",
+            Self::Newcombe => "newcombe",
         }
     }
 
@@ -112,6 +126,9 @@ impl Method {
             Self::LogT => "log-t",
             Self::OrderStat => "order stat.",
             Self::LogTRatio => "log-t ratio",
+            Self::RegPairedT => "reg. paired t",
+            Self::Mover => "MOVER",
+            Self::Newcombe => "Newcombe",
         }
     }
 }
@@ -126,11 +143,16 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The part of the interval inside [0, 1].
+    /// The part of the interval inside [0, 1], the range of a rate.
     pub(super) fn clipped(self) -> Self {
+        self.clipped_to(0.0, 1.0)
+    }
+
+    /// The part of the interval inside [`least`, `most`].
+    pub(super) fn clipped_to(self, least: f64, most: f64) -> Self {
         Self {
-            lo: self.lo.clamp(0.0, 1.0),
-            hi: self.hi.clamp(0.0, 1.0),
+            lo: self.lo.clamp(least, most),
+            hi: self.hi.clamp(least, most),
         }
     }
 }
@@ -147,6 +169,15 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Counts of two runs together.
+    pub(super) fn both(a: Self, b: Self) -> Self {
+        Self {
+            n_cases: a.n_cases.max(b.n_cases),
+            n: a.n.saturating_add(b.n),
+            n_planned: a.n_planned.saturating_add(b.n_planned),
+        }
+    }
+
     /// Counts of one case with `n` scored sessions, all that were planned.
     pub(super) fn one_case(n: u64) -> Self {
         Self {

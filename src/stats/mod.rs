@@ -10,6 +10,7 @@
 //! - [`mean`]: mean score, mean cost, median, ratio of means;
 //! - [`strata`]: the same over a whole suite, as "new cases like these" and as "these cases";
 //! - [`pass_k`]: pass@k, pass^k, flakiness;
+//! - [`paired`]: B - A over a whole suite; [`two_cases`]: the same for one case;
 //! - [`variance`]: how much of the noise is seeds and how much cases;
 //! - [`missing`]: bounds and the `incomplete` flag;
 //! - [`quantile`], [`moments`], [`round`]: what those are made of.
@@ -24,11 +25,13 @@ mod level;
 pub mod mean;
 pub mod missing;
 pub mod moments;
+pub mod paired;
 pub mod pass_k;
 pub mod proportion;
 pub mod quantile;
 pub mod round;
 pub mod strata;
+pub mod two_cases;
 pub mod variance;
 
 #[cfg(test)]
