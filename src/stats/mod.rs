@@ -1,8 +1,8 @@
 //! The statistics specification: pure functions, one file per family of estimators.
 //!
 //! The caller streams case by case: the scores of one case make a [`Case`] (or a [`Tally`]), and
-//! what a whole run says is computed from the slice of those. Nothing here draws a random number,
-//! sorts by anything but value, or keeps state: **sort cases by id (bytes) and seeds ascending
+//! what a whole run says is computed from the slice of those. Nothing here sorts by
+//! anything but value or keeps state, and what draws numbers draws them from [`random`]: **sort cases by id (bytes) and seeds ascending
 //! first**, and the same data gives the same bits at any concurrency.
 //!
 //! Where to look:
@@ -11,8 +11,10 @@
 //! - [`strata`]: the same over a whole suite, as "new cases like these" and as "these cases";
 //! - [`pass_k`]: pass@k, pass^k, flakiness;
 //! - [`paired`]: B - A over a whole suite; [`two_cases`]: the same for one case;
+//! - [`signflip`]: a p-value of the differences that assumes no law;
 //! - [`variance`]: how much of the noise is seeds and how much cases;
 //! - [`missing`]: bounds and the `incomplete` flag;
+//! - [`random`]: the stream that the large sign-flip test draws from;
 //! - [`quantile`], [`moments`], [`round`]: what those are made of.
 //!
 //! An undefined number is `None` with a note that says why. NaN, infinities and zero-width
@@ -21,6 +23,7 @@
 
 mod cases;
 mod figure;
+mod halves;
 mod level;
 pub mod mean;
 pub mod missing;
@@ -29,7 +32,9 @@ pub mod paired;
 pub mod pass_k;
 pub mod proportion;
 pub mod quantile;
+pub mod random;
 pub mod round;
+pub mod signflip;
 pub mod strata;
 pub mod two_cases;
 pub mod variance;
