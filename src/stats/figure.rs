@@ -25,6 +25,8 @@ pub mod note {
     pub const NO_PASS: &str = "no pass";
     /// Too few values for limits at this level.
     pub const TOO_FEW: &str = "too few values for this level";
+    /// More values than the estimator is made for.
+    pub const TOO_MANY: &str = "too many values";
     /// pass@k or pass^k of fewer than k sessions.
     pub const FEWER_THAN_K: &str = "fewer than k scored seeds";
     /// A value outside the domain of the estimator, or more passes than sessions.
@@ -66,11 +68,15 @@ pub enum Method {
     Mover,
     /// Difference of two proportions recovered from their Wilson intervals.
     Newcombe,
+    /// Student interval on the logarithms of paired ratios.
+    LogTPaired,
+    /// Walsh averages around their median, by the signed-rank law.
+    HodgesLehmann,
 }
 
 impl Method {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Wilson,
         Self::ClopperPearson,
         Self::Jeffreys,
@@ -85,6 +91,8 @@ impl Method {
         Self::RegPairedT,
         Self::Mover,
         Self::Newcombe,
+        Self::LogTPaired,
+        Self::HodgesLehmann,
     ];
 
     /// Name in formats, for example `wilson`.
@@ -104,6 +112,8 @@ impl Method {
             Self::RegPairedT => "reg_paired_t",
             Self::Mover => "mover",
             Self::Newcombe => "newcombe",
+            Self::LogTPaired => "log_t_paired",
+            Self::HodgesLehmann => "hodges_lehmann",
         }
     }
 
@@ -129,6 +139,8 @@ impl Method {
             Self::RegPairedT => "reg. paired t",
             Self::Mover => "MOVER",
             Self::Newcombe => "Newcombe",
+            Self::LogTPaired => "log-t paired",
+            Self::HodgesLehmann => "Hodges-Lehmann",
         }
     }
 }

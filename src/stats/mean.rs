@@ -7,7 +7,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::figure::{Counts, Figure, Interval, Method, note};
 use super::level::Level;
-use super::moments::{mean, sd};
+use super::moments::{mean, median_of_sorted, sd};
 use super::proportion::beta_limits;
 use super::quantile::t_quantile;
 
@@ -93,8 +93,7 @@ pub fn median(x: &[f64], level: Level) -> Figure {
     let mut sorted = x.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let n = sorted.len();
-    let (Some(lower), Some(upper)) = (sorted.get(n.saturating_sub(1) / 2), sorted.get(n / 2))
-    else {
+    let Some(centre) = median_of_sorted(&sorted) else {
         return undefined(note::NOTHING);
     };
     let limits = median_rank(n as u64, level)
@@ -105,13 +104,7 @@ pub fn median(x: &[f64], level: Level) -> Figure {
             })
         })
         .ok_or(note::TOO_FEW);
-    Figure::new(
-        Method::OrderStat,
-        level,
-        counts,
-        f64::midpoint(*lower, *upper),
-        limits,
-    )
+    Figure::new(Method::OrderStat, level, counts, centre, limits)
 }
 
 /// Largest rank r ≤ n/2 with P(Bin(n, ½) ≤ r-1) ≤ α/2, counted from 1; `None` if there is none.

@@ -1,9 +1,10 @@
 //! The statistics specification: pure functions, one file per family of estimators.
 //!
 //! The caller streams case by case: the scores of one case make a [`Case`] (or a [`Tally`]), and
-//! what a whole run says is computed from the slice of those. Nothing here sorts by
-//! anything but value or keeps state, and what draws numbers draws them from [`random`]: **sort cases by id (bytes) and seeds ascending
-//! first**, and the same data gives the same bits at any concurrency.
+//! what a whole run says is computed from the slice of those; two runs make [`paired::Pair`]s. Nothing
+//! here sorts by anything but value or keeps state, and numbers are drawn from [`random`] alone:
+//! **sort cases by id (bytes) and seeds ascending first**, and the same data gives the same bits at
+//! any concurrency.
 //!
 //! Where to look:
 //! - [`proportion`]: pass rate of one case (Wilson, Clopper-Pearson, Jeffreys);
@@ -12,6 +13,8 @@
 //! - [`pass_k`]: pass@k, pass^k, flakiness;
 //! - [`paired`]: B - A over a whole suite; [`two_cases`]: the same for one case;
 //! - [`signflip`]: a p-value of the differences that assumes no law;
+//! - [`ratio`]: B / A of costs; [`multiple`]: many comparisons at once;
+//! - [`planning`]: how many cases and seeds a comparison needs;
 //! - [`variance`]: how much of the noise is seeds and how much cases;
 //! - [`missing`]: bounds and the `incomplete` flag;
 //! - [`random`]: the stream that the large sign-flip test draws from;
@@ -28,11 +31,14 @@ mod level;
 pub mod mean;
 pub mod missing;
 pub mod moments;
+pub mod multiple;
 pub mod paired;
 pub mod pass_k;
+pub mod planning;
 pub mod proportion;
 pub mod quantile;
 pub mod random;
+pub mod ratio;
 pub mod round;
 pub mod signflip;
 pub mod strata;

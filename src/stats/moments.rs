@@ -1,4 +1,4 @@
-//! Mean and variance, free of rounding dust where all values are equal.
+//! Mean, variance and median, free of rounding dust where all values are equal.
 
 /// Arithmetic mean; `None` for no values. Equal values give exactly that value, so that data
 /// without spread is seen to have none.
@@ -22,6 +22,12 @@ pub fn sd(x: &[f64]) -> Option<f64> {
     variance(x).map(f64::sqrt)
 }
 
+/// Median of ascending values: the middle one, or the mean of the middle two; `None` for none.
+pub fn median_of_sorted(x: &[f64]) -> Option<f64> {
+    let lower = x.get(x.len().saturating_sub(1) / 2)?;
+    Some(lower.midpoint(*x.get(x.len() / 2)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +48,12 @@ mod tests {
             (Some(2.0), Some(2.0))
         );
         assert_eq!(sd(&[1.0, 3.0]), Some(2.0_f64.sqrt()));
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median_of_sorted(&[]), None);
+        assert_eq!(median_of_sorted(&[3.0]), Some(3.0));
+        assert_eq!(median_of_sorted(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
     }
 }

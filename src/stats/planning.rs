@@ -1,0 +1,189 @@
+//! How many cases and seeds a comparison needs, and what a given design can see.
+
+use super::cases::Case;
+use super::level::Level;
+use super::moments::{mean, variance};
+use super::paired::Pair;
+use super::quantile::{normal_quantile, t_quantile};
+
+/// Chance of seeing a difference that is there, where nothing else is asked.
+pub const POWER: f64 = 0.8;
+
+/// Taken off before rounding up, so that a design that fits exactly is not one too large.
+const SLACK: f64 = 1e-9;
+
+/// Where the noise of a paired comparison comes from \[Miller 2024\]. A case with n seeds a side
+/// has a difference of variance V(n) = ω² + (σ_A² + σ_B²)/n. Cases count as independent; where
+/// they are clustered, "cases" below are units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// ω²: variance of the true differences between cases.
+    pub omega2: f64,
+    /// σ_A²: variance between the seeds of a case under A.
+    pub var_a: f64,
+    /// σ_B²: the same under B.
+    pub var_b: f64,
+}
+
+impl Noise {
+    /// Without a pilot, a guess and to be called one: cases that pass four times in five
+    /// (σ² = 0.16 on both sides), with true differences of sd 0.17 (ω² = 0.03).
+    pub const GUESS: Self = Self {
+        omega2: 0.03,
+        var_a: 0.16,
+        var_b: 0.16,
+    };
+
+    /// The noise seen in a pilot, from the cases with two or more scored sessions on both sides:
+    /// σ² the mean variances within cases, ω² = max(0, s_d² - mean(σ_Ai²/n_Ai + σ_Bi²/n_Bi)) with
+    /// s_d² the sample variance of the differences.
+    ///
+    /// `None` for fewer than two such cases (one seed per case does not tell seeds from cases), and
+    /// for values that are not finite.
+    pub fn of(pairs: &[Pair]) -> Option<Self> {
+        let used: Vec<(f64, f64, f64, f64)> = pairs.iter().filter_map(components).collect();
+        let column =
+            |of: fn(&(f64, f64, f64, f64)) -> f64| -> Vec<f64> { used.iter().map(of).collect() };
+        let seeds = mean(&column(|c| c.3))?;
+        let noise = Self {
+            omega2: (variance(&column(|c| c.0))? - seeds).max(0.0),
+            var_a: mean(&column(|c| c.1))?,
+            var_b: mean(&column(|c| c.2))?,
+        };
+        [noise.omega2, noise.var_a, noise.var_b]
+            .iter()
+            .all(|v| v.is_finite())
+            .then_some(noise)
+    }
+
+    /// V(n), the variance of one case's difference at `seeds` seeds a side; at least one.
+    pub fn variance(&self, seeds: u64) -> f64 {
+        self.omega2 + (self.var_a + self.var_b) / seeds.max(1) as f64
+    }
+
+    /// Cases needed to see a true difference of `delta` with chance `power`:
+    /// max(2, ⌈(z_{1-α/2} + z_power)²·V(n)/δ² + z²_{1-α/2}/2⌉), the last term Guenther's correction
+    /// for Student's law \[Guenther 1981\].
+    ///
+    /// `None` unless δ > 0 and α/2 < power < 1, and where no number holds the answer.
+    pub fn cases_needed(&self, delta: f64, seeds: u64, level: Level, power: f64) -> Option<u64> {
+        let z = both_quantiles(level, power)?;
+        let cases = z * z * self.variance(seeds) / squared(delta)? + level.z() * level.z() / 2.0;
+        up(cases).map(|cases| cases.max(2))
+    }
+
+    /// Seeds a side needed on `cases` cases to see a true difference of `delta` with chance
+    /// `power`: max(1, ⌈(σ_A² + σ_B²)/(Gδ²/(z_{1-α/2} + z_power)² - ω²)⌉).
+    ///
+    /// `None` if no number of seeds is enough (add cases), and outside the domain of
+    /// [`Noise::cases_needed`].
+    pub fn seeds_needed(&self, delta: f64, cases: u64, level: Level, power: f64) -> Option<u64> {
+        let z = both_quantiles(level, power)?;
+        let room = cases as f64 * squared(delta)? / (z * z) - self.omega2;
+        if room <= 0.0 {
+            return None;
+        }
+        up((self.var_a + self.var_b) / room).map(|seeds| seeds.max(1))
+    }
+
+    /// The smallest true difference that `cases` cases with `seeds` seeds a side see with chance
+    /// `power`: (t_{G-1,1-α/2} + t_{G-1,power})·√(V(n)/G). It can exceed 1: then nothing is seen.
+    ///
+    /// `None` for fewer than two cases, and unless α/2 < power < 1.
+    pub fn mde(&self, cases: u64, seeds: u64, level: Level, power: f64) -> Option<f64> {
+        let (g, df) = (cases as f64, cases.checked_sub(1)? as f64);
+        let t = t_quantile(power, df)? - t_quantile(level.tail(), df)?;
+        let delta = t * (self.variance(seeds) / g).sqrt();
+        (t > 0.0 && delta.is_finite()).then_some(delta)
+    }
+}
+
+/// Difference, both variances and the seed noise of the difference, of one case.
+fn components(pair: &Pair) -> Option<(f64, f64, f64, f64)> {
+    let noise = |case: &Case| Some(case.variance? / case.n as f64);
+    let seeds = noise(&pair.a)? + noise(&pair.b)?;
+    Some((
+        pair.difference()?,
+        pair.a.variance?,
+        pair.b.variance?,
+        seeds,
+    ))
+}
+
+/// z_{1-α/2} + z_power, if positive.
+fn both_quantiles(level: Level, power: f64) -> Option<f64> {
+    Some(level.z() + normal_quantile(power)?).filter(|z| *z > 0.0)
+}
+
+fn squared(delta: f64) -> Option<f64> {
+    Some(delta * delta).filter(|square| delta > 0.0 && *square > 0.0)
+}
+
+/// ⌈x⌉ with the slack; `None` if no count holds it.
+fn up(x: f64) -> Option<u64> {
+    let x = (x - SLACK).ceil();
+    (x < u64::MAX as f64).then_some(x.max(0.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(a: &[f64], b: &[f64]) -> Pair {
+        Pair {
+            a: Case::new(a, 3),
+            b: Case::new(b, 3),
+        }
+    }
+
+    #[test]
+    fn a_pilot_needs_two_cases_with_two_seeds() {
+        let good = pair(&[0.0, 1.0], &[1.0, 1.0]);
+        let single = pair(&[0.0], &[1.0, 1.0]);
+        assert_eq!(Noise::of(&[]), None);
+        assert_eq!(Noise::of(&[good, single]), None);
+        let noise = Noise::of(&[good, good, single]).unwrap();
+        assert_eq!((noise.omega2, noise.var_a, noise.var_b), (0.0, 0.5, 0.0));
+        assert_eq!(Noise::of(&[good, pair(&[f64::NAN; 2], &[1.0; 2])]), None);
+    }
+
+    #[test]
+    fn answers_fit_each_other() {
+        let (noise, level) = (Noise::GUESS, Level::default());
+        let cases = noise.cases_needed(0.1, 4, level, POWER).unwrap();
+        // Guenther's correction against the t quantiles themselves.
+        let (at, before) = (
+            noise.mde(cases, 4, level, POWER).unwrap(),
+            noise.mde(cases - 2, 4, level, POWER).unwrap(),
+        );
+        assert!(at < 0.1005 && before > 0.1, "{cases}: {at} {before}");
+        let seeds = noise.seeds_needed(0.1, cases, level, POWER).unwrap();
+        assert!((3..=4).contains(&seeds), "{seeds}");
+    }
+
+    #[test]
+    fn what_cannot_be_planned() {
+        let (noise, level) = (Noise::GUESS, Level::default());
+        for delta in [0.0, -0.1, f64::NAN, 1e-200] {
+            assert_eq!(noise.cases_needed(delta, 4, level, POWER), None, "{delta}");
+            assert_eq!(noise.seeds_needed(delta, 9, level, POWER), None, "{delta}");
+        }
+        for power in [0.0, 0.02, 1.0, f64::NAN] {
+            assert_eq!(noise.cases_needed(0.1, 4, level, power), None, "{power}");
+            assert_eq!(noise.mde(20, 4, level, power), None, "{power}");
+        }
+        assert_eq!(noise.cases_needed(1e-12, 4, level, POWER), None);
+        assert_eq!(noise.seeds_needed(0.01, 10, level, POWER), None);
+        assert_eq!(
+            (noise.mde(0, 4, level, POWER), noise.mde(1, 4, level, POWER)),
+            (None, None)
+        );
+        let quiet = Noise {
+            omega2: 0.0,
+            var_a: 0.0,
+            var_b: 0.0,
+        };
+        assert_eq!(quiet.cases_needed(0.1, 4, level, POWER), Some(2));
+        assert_eq!(quiet.seeds_needed(0.1, 4, level, POWER), Some(1));
+    }
+}
