@@ -11,6 +11,8 @@ pub mod note {
     pub const NOTHING: &str = "nothing scored";
     /// No case was scored on both sides.
     pub const NOTHING_SHARED: &str = "no case scored on both sides";
+    /// No block of seeds has ended in every case.
+    pub const NO_BLOCK: &str = "no complete block of seeds";
     /// One case says nothing about cases like it.
     pub const ONE_CASE: &str = "one case";
     /// All cases stem from one cluster.
@@ -72,11 +74,21 @@ pub enum Method {
     LogTPaired,
     /// Walsh averages around their median, by the signed-rank law.
     HodgesLehmann,
+    /// Student interval on the scores of one case.
+    T,
+    /// Beta-binomial confidence sequence: holds at every look at once.
+    CsBetaBinomial,
+    /// The same for a difference, over complete blocks of seeds and all pairs of variants.
+    CsPaired,
+    /// Percentile bootstrap.
+    Percentile,
+    /// Bias-corrected and accelerated bootstrap.
+    Bca,
 }
 
 impl Method {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 21] = [
         Self::Wilson,
         Self::ClopperPearson,
         Self::Jeffreys,
@@ -93,6 +105,11 @@ impl Method {
         Self::Newcombe,
         Self::LogTPaired,
         Self::HodgesLehmann,
+        Self::T,
+        Self::CsBetaBinomial,
+        Self::CsPaired,
+        Self::Percentile,
+        Self::Bca,
     ];
 
     /// Name in formats, for example `wilson`.
@@ -114,6 +131,11 @@ impl Method {
             Self::Newcombe => "newcombe",
             Self::LogTPaired => "log_t_paired",
             Self::HodgesLehmann => "hodges_lehmann",
+            Self::T => "t",
+            Self::CsBetaBinomial => "cs_beta_binomial",
+            Self::CsPaired => "cs_paired",
+            Self::Percentile => "bootstrap_percentile",
+            Self::Bca => "bootstrap_bca",
         }
     }
 
@@ -141,6 +163,11 @@ impl Method {
             Self::Newcombe => "Newcombe",
             Self::LogTPaired => "log-t paired",
             Self::HodgesLehmann => "Hodges-Lehmann",
+            Self::T => "t",
+            Self::CsBetaBinomial => "confidence sequence",
+            Self::CsPaired => "paired confidence sequence",
+            Self::Percentile => "bootstrap %ile",
+            Self::Bca => "bootstrap BCa",
         }
     }
 }
@@ -202,7 +229,8 @@ impl Counts {
 
 /// An estimate with its interval. `None` is undefined, and `note` says why.
 ///
-/// Limits are finite, hold the estimate, and differ within the ten digits that are written.
+/// Limits are finite, hold the estimate, and differ within the ten digits that are written. Only a
+/// confidence sequence has limits before it has an estimate: the whole range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// Point estimate.

@@ -49,6 +49,35 @@ pub fn gen_jeffreys(x: &[f64], level: Level) -> Figure {
     Figure::new(method, level, counts, m, limits.ok_or(note::OUT_OF_REACH))
 }
 
+/// Mean of values in [0, 1] with the textbook interval x̄ ± t_{n-1}·sd/√n, clipped to [0, 1]: the
+/// option `score_interval = "t"`. Narrower than [`gen_jeffreys`] for scores that never come near 0
+/// or 1 (2.7 times at n = 12 and sd 0.05), and badly off where they do.
+///
+/// No values, or one outside [0, 1], is undefined; one value and equal values have no interval.
+pub fn t(x: &[f64], level: Level) -> Figure {
+    let counts = Counts::one_case(x.len() as u64);
+    let m = match unit_mean(x) {
+        Ok(m) => m,
+        Err(note) => return Figure::undefined(Method::T, level, counts, note),
+    };
+    let n = x.len() as f64;
+    let limits = match (sd(x), t_quantile(level.tail(), n - 1.0)) {
+        (None, _) => Err(note::ONE_VALUE),
+        (Some(0.0), _) => Err(note::NO_SPREAD),
+        (Some(_), None) => Err(note::OUT_OF_REACH),
+        (Some(s), Some(t)) => {
+            // The lower tail of t is negative.
+            let half = -t * s / n.sqrt();
+            Ok(Interval {
+                lo: m - half,
+                hi: m + half,
+            }
+            .clipped())
+        }
+    };
+    Figure::new(Method::T, level, counts, m, limits)
+}
+
 /// Mean of non-negative values (steps, tokens, USD, seconds) with a Student interval on its
 /// logarithm: h = t_{n-1}·s/(m√n), limits m·e^{∓h}.
 ///
@@ -212,6 +241,27 @@ mod tests {
                 (general.hi.unwrap() - plain.hi.unwrap()).abs() < 1e-12,
                 "{k}/{n}"
             );
+        }
+    }
+
+    #[test]
+    fn narrow_scores_are_narrower_with_t() {
+        let x = [
+            0.62, 0.55, 0.49, 0.52, 0.6, 0.57, 0.44, 0.5, 0.58, 0.53, 0.47, 0.56,
+        ];
+        let width = |figure: Figure| figure.hi.unwrap() - figure.lo.unwrap();
+        let (plain, general) = (t(&x, Level::default()), gen_jeffreys(&x, Level::default()));
+        assert_eq!(
+            (plain.estimate, plain.method),
+            (general.estimate, Method::T)
+        );
+        assert!(width(general) > 2.0 * width(plain));
+        for (x, want) in [
+            (vec![0.3], note::ONE_VALUE),
+            (vec![0.3; 4], note::NO_SPREAD),
+        ] {
+            let figure = t(&x, Level::default());
+            assert_eq!((figure.lo, note_of(&figure)), (None, Some(want)));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::cases::{Case, Units, total};
 use super::moments;
+use super::paired::Pair;
 
 /// The overall rate if every missing session had failed, and if every one had passed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +44,56 @@ pub fn bounds(cases: &[Case], units: &Units) -> Bounds {
         incomplete: u128::from(missing) * 20 > u128::from(planned)
             || cases.iter().any(|case| case.n < case.planned.div_ceil(2)),
     }
+}
+
+/// The case as it would be had every missing session scored `score`.
+pub fn imputed(case: &Case, score: f64) -> Case {
+    let planned = case.planned.max(case.n);
+    let (n, all) = (case.n as f64, planned as f64);
+    let missing = all - n;
+    if missing == 0.0 {
+        return *case;
+    }
+    // Squares within both parts, and between them.
+    let off = case.mean - score;
+    let squares = case.variance.unwrap_or(0.0) * (n - 1.0).max(0.0) + n * missing / all * off * off;
+    Case {
+        n: planned,
+        planned,
+        mean: (n * case.mean + missing * score) / all,
+        variance: (planned > 1).then(|| squares / (all - 1.0)),
+    }
+}
+
+/// Whether A and B miss so different shares of their sessions (by more than 5 %) that what is
+/// missing could have made the difference.
+pub fn shares_differ(pairs: &[Pair]) -> bool {
+    let share = |of: fn(&Pair) -> Case| {
+        let cases = || pairs.iter().map(of);
+        let planned = total(cases().map(|case| case.planned.max(case.n))) as f64;
+        let scored = total(cases().map(|case| case.n)) as f64;
+        if planned > 0.0 {
+            1.0 - scored / planned
+        } else {
+            0.0
+        }
+    };
+    // Exactly 5 % is not more, whatever the rounding.
+    (share(|pair| pair.a) - share(|pair| pair.b)).abs() > 0.05 + 1e-12
+}
+
+/// Whether `verdict` would be another if all that is missing had passed for A and failed for B, or
+/// the reverse. Asked where [`shares_differ`]; a verdict that hinges on it is inconclusive.
+pub fn hinges_on_missing<V: PartialEq>(pairs: &[Pair], verdict: impl Fn(&[Pair]) -> V) -> bool {
+    let with = |a: f64, b: f64| {
+        let pair = |pair: &Pair| Pair {
+            a: imputed(&pair.a, a),
+            b: imputed(&pair.b, b),
+        };
+        verdict(&pairs.iter().map(pair).collect::<Vec<_>>())
+    };
+    let seen = verdict(pairs);
+    seen != with(1.0, 0.0) || seen != with(0.0, 1.0)
 }
 
 #[cfg(test)]
@@ -106,5 +157,41 @@ mod tests {
         ];
         let bounds = bounds(&cases, &Units::new([Some("a"), Some("a"), None]));
         assert_eq!(bounds.lo, Some(0.25));
+    }
+
+    #[test]
+    fn imputed_scores_count_like_seen_ones() {
+        let seen = Case::new(&[0.2, 0.7, 0.9], 5);
+        let whole = Case::new(&[0.2, 0.7, 0.9, 1.0, 1.0], 5);
+        let got = imputed(&seen, 1.0);
+        assert_eq!((got.n, got.planned), (5, 5));
+        assert!((got.mean - whole.mean).abs() < 1e-15);
+        assert!((got.variance.unwrap() - whole.variance.unwrap()).abs() < 1e-15);
+        assert_eq!(imputed(&whole, 0.0), whole);
+        assert_eq!(imputed(&Case::new(&[], 2), 1.0), Case::new(&[1.0, 1.0], 2));
+        assert_eq!(imputed(&Case::new(&[], 1), 1.0), Case::new(&[1.0], 1));
+    }
+
+    #[test]
+    fn missing_sessions_can_make_the_verdict() {
+        let pair = |a: &[f64], b: &[f64]| Pair {
+            a: Case::new(a, 4),
+            b: Case::new(b, 4),
+        };
+        let whole = vec![pair(&[0.0; 4], &[1.0; 4]); 5];
+        let mut holed = whole.clone();
+        holed[0] = pair(&[0.0], &[1.0; 4]);
+        assert!(!shares_differ(&whole) && shares_differ(&holed));
+        // 1 of 20 against none: exactly 5 %.
+        holed[0] = pair(&[0.0; 3], &[1.0; 4]);
+        assert!(!shares_differ(&holed));
+        assert!(!shares_differ(&[]));
+
+        let is_better = |pairs: &[Pair]| {
+            let d = crate::stats::paired::unit_differences(pairs, &Units::default());
+            moments::mean(&d).unwrap() > 0.9
+        };
+        assert!(!hinges_on_missing(&whole, is_better));
+        assert!(hinges_on_missing(&vec![pair(&[0.0], &[1.0]); 5], is_better));
     }
 }

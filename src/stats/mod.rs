@@ -14,16 +14,19 @@
 //! - [`paired`]: B - A over a whole suite; [`two_cases`]: the same for one case;
 //! - [`signflip`]: a p-value of the differences that assumes no law;
 //! - [`ratio`]: B / A of costs; [`multiple`]: many comparisons at once;
+//! - [`verdict`]: what an interval says of a difference or a threshold;
+//! - [`sequential`]: intervals that hold at every look, and rules that stop a run early;
 //! - [`planning`]: how many cases and seeds a comparison needs;
 //! - [`variance`]: how much of the noise is seeds and how much cases;
 //! - [`missing`]: bounds and the `incomplete` flag;
-//! - [`random`]: the stream that the large sign-flip test draws from;
+//! - [`random`]: the stream that the large sign-flip test and the [`bootstrap`] draw from;
 //! - [`quantile`], [`moments`], [`round`]: what those are made of.
 //!
 //! An undefined number is `None` with a note that says why. NaN, infinities and zero-width
 //! intervals are never produced. How a figure is written is the affair of `domain::Figure`, how it
 //! is printed that of `report::text`.
 
+pub mod bootstrap;
 mod cases;
 mod figure;
 mod halves;
@@ -40,10 +43,12 @@ pub mod quantile;
 pub mod random;
 pub mod ratio;
 pub mod round;
+pub mod sequential;
 pub mod signflip;
 pub mod strata;
 pub mod two_cases;
 pub mod variance;
+pub mod verdict;
 
 #[cfg(test)]
 mod golden;

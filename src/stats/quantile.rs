@@ -1,4 +1,4 @@
-//! Quantiles of the normal, Student and beta laws, and the p-value of Student's, guarded.
+//! Quantiles of the normal, Student and beta laws, their probabilities, guarded.
 //!
 //! statrs is sound in the middle of its domain and not at its edges (panics, wrong values, one
 //! endless loop). Each function here answers `None` where the library below must not be asked.
@@ -24,6 +24,11 @@ const T_SERIES_ABOVE: f64 = 1000.0;
 /// Φ⁻¹(p), the standard normal quantile; `None` unless 0 < p < 1.
 pub fn normal_quantile(p: f64) -> Option<f64> {
     (p > 0.0 && p < 1.0).then(|| Normal::standard().inverse_cdf(p))
+}
+
+/// Φ(z), the standard normal distribution function; NaN for NaN.
+pub fn normal_cdf(z: f64) -> f64 {
+    Normal::standard().cdf(z)
 }
 
 /// Student quantile at `p` with `df` ≥ 1 degrees of freedom; `None` outside 0 < p < 1 or df ≥ 1.

@@ -6,12 +6,11 @@
 //! the caller's part.
 
 use super::cases::{Case, Units, counts};
-use super::figure::{Counts, Figure, Interval, Method, note};
+use super::figure::{Figure, Method, note};
 use super::level::Level;
 use super::mean;
-use super::moments::{self, sd};
+use super::moments;
 use super::proportion::wilson_limits;
-use super::quantile::t_quantile;
 
 /// Mean of case means, **cases a sample**: "new cases like these". The generalised Jeffreys
 /// interval on unit means ([`mean::gen_jeffreys`]).
@@ -123,30 +122,11 @@ pub fn effective_n(cases: &[Case], units: &Units) -> Option<f64> {
 /// Given beside the others because readers know it; it covers badly near 0 and 1. Nothing scored,
 /// or a mean outside [0, 1], is undefined; one unit and equal means have no interval.
 pub fn cluster_t(cases: &[Case], units: &Units, level: Level) -> Figure {
-    of_unit_means(cases, &unit_means(cases, units), clipped_t, level)
-}
-
-fn clipped_t(x: &[f64], level: Level) -> Figure {
-    let counts = Counts::default();
-    let m = match mean::unit_mean(x) {
-        Ok(m) => m,
-        Err(note) => return Figure::undefined(Method::ClusterT, level, counts, note),
-    };
-    let g = x.len() as f64;
-    let limits = match (sd(x), t_quantile(level.tail(), g - 1.0)) {
-        (None, _) => Err(note::ONE_VALUE),
-        (Some(0.0), _) => Err(note::NO_SPREAD),
-        (Some(_), None) => Err(note::OUT_OF_REACH),
-        (Some(s), Some(t)) => {
-            let half = -t * s / g.sqrt();
-            Ok(Interval {
-                lo: m - half,
-                hi: m + half,
-            }
-            .clipped())
-        }
-    };
-    Figure::new(Method::ClusterT, level, counts, m, limits)
+    let figure = of_unit_means(cases, &unit_means(cases, units), mean::t, level);
+    Figure {
+        method: Method::ClusterT,
+        ..figure
+    }
 }
 
 /// Means within units of the case means.
