@@ -30,7 +30,8 @@ pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![0.0; p.len()];
     let mut most = 1.0_f64;
     for (rank, (at, p)) in ascending(p).into_iter().enumerate().rev() {
-        most = most.min(adjusted.len() as f64 * p / (rank + 1) as f64);
+        // The factor first: it is exactly 1 for the largest, which then stays as it is.
+        most = most.min(p * (adjusted.len() as f64 / (rank + 1) as f64));
         if let Some(slot) = adjusted.get_mut(at) {
             *slot = most;
         }

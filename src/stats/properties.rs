@@ -1,5 +1,8 @@
 //! What must hold of every interval, whatever the data.
 
+mod comparison;
+mod early;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -133,6 +136,15 @@ proptest! {
         nested(&figure, &mean::gen_jeffreys(&x, higher(level)))?;
         let backwards: Vec<f64> = x.iter().rev().copied().collect();
         same(&figure, &mean::gen_jeffreys(&backwards, level))?;
+    }
+
+    #[test]
+    fn textbook_t_of_scores(x in vec(score(), 1..60), level in level()) {
+        let figure = mean::t(&x, level);
+        sound(&figure, 0.0, 1.0)?;
+        nested(&figure, &mean::t(&x, higher(level)))?;
+        let backwards: Vec<f64> = x.iter().rev().copied().collect();
+        same(&figure, &mean::t(&backwards, level))?;
     }
 
     #[test]

@@ -14,11 +14,7 @@
 //! FARM_COVERAGE=long cargo test --release --test coverage -- --nocapture
 //! ```
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on panics, and the long form prints its table"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod agreement;
 mod population;
