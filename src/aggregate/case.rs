@@ -6,7 +6,7 @@ use crate::{
     store::{Score, SessionRow},
 };
 
-use super::figures::{figure, round};
+use super::figures::{figure, known_of, round};
 
 /// The scored sessions of one case, condensed; its ledger counts all planned ones.
 #[derive(Debug, Default)]
@@ -105,6 +105,10 @@ impl CaseData {
             .lo
             .filter(|_| label == Some(Label::Always))
             .map(|lo| round(1.0 - lo));
+        let known = |values: &[f64]| {
+            let mean = mean::log_t(values, level).with_planned(self.planned());
+            Some(known_of(mean, values.len() as u64, n))
+        };
         CaseSummary {
             id: id.clone(),
             ledger: self.ledger,
@@ -116,6 +120,9 @@ impl CaseData {
                 completed: self.completed,
                 scored: n,
             },
+            tokens_in: known(&self.tokens_in),
+            tokens_out: known(&self.tokens_out),
+            cost_usd: known(&self.cost_usd),
             label,
             max_failure_rate,
             flakiness: pass_k::flakiness(k, n).map(round),

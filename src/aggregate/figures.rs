@@ -80,21 +80,26 @@ pub(super) fn amount(
     level: Level,
 ) -> Amount {
     let known = values.iter().map(|v| v.len() as u64).sum::<u64>();
-    let mean = figure(strata::log_t(cases, units, level));
-    if known < scored {
-        // Who reports is no random sample: the mean of those would mislead.
-        let note = Some(format!("known for {known} of {scored} sessions"));
-        let mean = Figure {
-            estimate: None,
-            lo: None,
-            hi: None,
-            note,
-            ..mean
-        };
-        return Amount { total: None, mean };
-    }
-    let total = (scored > 0).then(|| round(values.iter().flat_map(|v| v.iter()).sum()));
+    let total =
+        (known == scored && scored > 0).then(|| round(values.iter().flat_map(|v| v.iter()).sum()));
+    let mean = known_of(strata::log_t(cases, units, level), known, scored);
     Amount { total, mean }
+}
+
+/// A figure of values that `known` of `scored` sessions reported: who reports is no random sample,
+/// and the mean of those alone would mislead.
+pub(super) fn known_of(of: stats::Figure, known: u64, scored: u64) -> Figure {
+    let figure = figure(of);
+    if known == scored {
+        return figure;
+    }
+    Figure {
+        estimate: None,
+        lo: None,
+        hi: None,
+        note: Some(format!("known for {known} of {scored} sessions")),
+        ..figure
+    }
 }
 
 /// The pass rate if all missing sessions had failed, and if all had passed.

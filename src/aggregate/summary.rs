@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     case::CaseData,
-    figures::{amount, bounds, components, figure, rate},
+    figures::{amount, bounds, components, figure, known_of, rate},
 };
 use crate::{
     domain::{
@@ -191,6 +191,11 @@ fn overall(
         tokens_in: total(|c| &c.tokens_in),
         tokens_out: total(|c| &c.tokens_out),
         cost_usd: total(|c| &c.cost_usd),
+        cost_per_pass: Some(known_of(
+            strata::log_t_ratio(&means(|c| &c.cost_usd), &passed, units, level),
+            cases.iter().map(|c| c.cost_usd.len() as u64).sum(),
+            scored,
+        )),
         pass_at_k: pass_k(PassK::AtK),
         pass_hat_k: pass_k(PassK::HatK),
         variance: components(&passed),

@@ -77,6 +77,10 @@ pub struct Overall {
     pub tokens_out: Amount,
     /// US dollars per session, final attempts of scored sessions.
     pub cost_usd: Amount,
+    /// US dollars per passed session: mean cost of cases over their mean pass rate. Absent in
+    /// summaries of an older farm.
+    #[serde(default)]
+    pub cost_per_pass: Option<Figure>,
     /// Chance that at least one of k seeds passes, by k.
     pub pass_at_k: BTreeMap<u32, Figure>,
     /// Chance that all of k seeds pass, by k.
@@ -135,6 +139,16 @@ pub struct CaseSummary {
     pub verifier_score: Figure,
     /// Steps of its completed sessions.
     pub steps: Steps,
+    /// Tokens of requests per scored session; this and the next two are absent in summaries of an
+    /// older farm.
+    #[serde(default)]
+    pub tokens_in: Option<Figure>,
+    /// Tokens of replies per scored session.
+    #[serde(default)]
+    pub tokens_out: Option<Figure>,
+    /// US dollars per scored session.
+    #[serde(default)]
+    pub cost_usd: Option<Figure>,
     /// Whether it passes always, never or sometimes; null when nothing was scored.
     pub label: Option<Label>,
     /// For `always`: the largest failure rate that is still plausible.

@@ -73,6 +73,10 @@ fn case(id: &str, ledger: Ledger, steps: f64, checks: &[(&str, u64)]) -> CaseSum
         0 => nothing(ledger.planned),
         n => rate(k as u32, n, ledger.planned as u32),
     };
+    let spent = |mean| match n {
+        0 => Some(nothing(ledger.planned)),
+        _ => Some(figure("log_t", mean, None, n, ledger.planned)),
+    };
     let label = (n > 0).then_some(match k {
         0 => Label::Never,
         k if k == n => Label::Always,
@@ -99,6 +103,9 @@ fn case(id: &str, ledger: Ledger, steps: f64, checks: &[(&str, u64)]) -> CaseSum
             completed: n,
             scored: n,
         },
+        tokens_in: spent(384.0),
+        tokens_out: None,
+        cost_usd: spent(0.0123),
         checks: checks
             .iter()
             .map(|(name, failed)| CheckSummary {
@@ -142,6 +149,7 @@ fn overall(n: u64) -> Overall {
         tokens_in: amount(Some(18_432.0), mean(384.0, (301.2, 489.5))),
         tokens_out: amount(None, nothing(48)),
         cost_usd: amount(Some(0.5904), mean(0.0123, (0.0101, 0.0150))),
+        cost_per_pass: Some(figure("log_t_ratio", 0.019, Some((0.0132, 0.0274)), n, 48)),
         pass_at_k: BTreeMap::from([
             (
                 1,

@@ -244,6 +244,15 @@ fn means(summary: &Summary) -> Group<'_> {
                 "US dollars of final attempts",
                 |o| Value::Figure(&o.cost_usd.mean, Unit::Usd),
             ),
+            row(
+                summary,
+                "cost per pass in USD",
+                "US dollars per session that passes: the mean cost over the pass rate",
+                |o| match &o.cost_per_pass {
+                    Some(cost) => Value::Figure(cost, Unit::Usd),
+                    None => Value::Absent,
+                },
+            ),
         ],
     }
 }

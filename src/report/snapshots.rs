@@ -15,7 +15,7 @@ fn view(width: usize) -> terminal::View<'static> {
 #[test]
 fn variants_stand_side_by_side() {
     let summary = fixture::summary();
-    insta::assert_snapshot!(terminal::render(&summary, &view(100)), @r#"
+    insta::assert_snapshot!(terminal::render(&summary, &view(100)), @"
     sessions  baseline  cautious  all
     ──────────────────────────────────────────
     passed          31        26   57
@@ -46,6 +46,7 @@ fn variants_stand_side_by_side() {
       tokens in               384.000 [301.200, 489.500] n=48  384.000 [301.200, 489.500] n=31/48
       tokens out              n/a n=0/48                       n/a n=0/48
       cost in USD             0.0123 [0.0101, 0.0150] n=48     0.0123 [0.0101, 0.0150] n=31/48
+      cost per pass in USD    0.0190 [0.0132, 0.0274] n=48     0.0190 [0.0132, 0.0274] n=31/48
     total
       blocked steps           3                                3
       tokens in               18,432                           18,432
@@ -86,7 +87,7 @@ fn variants_stand_side_by_side() {
 
     may fail: the largest failure rate still plausible of a case that always passed.
     ✗ NAME k/n: the check failed in k of n sessions.
-    "#);
+    ");
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn eighty_columns_hold_two_variants() {
     let text = terminal::render(&fixture::summary(), &view(80));
     assert!(text.lines().all(|line| line.chars().count() <= 80));
     let figures = text.split("\n\n").find(|part| part.starts_with("figures"));
-    insta::assert_snapshot!(figures.unwrap(), @r#"
+    insta::assert_snapshot!(figures.unwrap(), @"
     figures                   baseline                 cautious
     ───────────────────────────────────────────────────────────────────────────
     sessions scored           n=48                     n=31/48
@@ -114,6 +115,7 @@ fn eighty_columns_hold_two_variants() {
       tokens in               384 [301, 490]           384 [301, 490]
       tokens out              n/a n=0/48               n/a n=0/48
       cost in USD             0.0123 [0.0101, 0.0150]  0.0123 [0.0101, 0.0150]
+      cost per pass in USD    0.0190 [0.0132, 0.0274]  0.0190 [0.0132, 0.0274]
     total
       blocked steps           3                        3
       tokens in               18,432                   18,432
@@ -126,7 +128,7 @@ fn eighty_columns_hold_two_variants() {
       efficiency              1.256 [0.900, 1.700]     –
     noise of the pass rate
       due to seeds            0.031                    0.031
-    "#);
+    ");
 }
 
 #[test]
@@ -138,7 +140,7 @@ fn one_variant_is_told_in_full() {
         rows: Some(2),
         ..view(80)
     };
-    insta::assert_snapshot!(terminal::render(&summary, &view), @r#"
+    insta::assert_snapshot!(terminal::render(&summary, &view), @"
     sessions  baseline
     ──────────────────
     passed          31
@@ -147,7 +149,7 @@ fn one_variant_is_told_in_full() {
     planned         48
 
     figures                   baseline
-    ──────────────────────────────────────────────────────────────────────
+    ───────────────────────────────────────────────────────────────────────
     pass rate
       these cases, new seeds  0.646 [0.548, 0.733] n=48 strat. Wilson 95 %
       new cases like these    0.646 [0.199, 0.936] n=48 gen. Jeffreys 95 %
@@ -163,6 +165,7 @@ fn one_variant_is_told_in_full() {
       tokens in               384.000 [301.200, 489.500] n=48 log-t 95 %
       tokens out              n/a n=0/48
       cost in USD             0.0123 [0.0101, 0.0150] n=48 log-t 95 %
+      cost per pass in USD    0.0190 [0.0132, 0.0274] n=48 log-t ratio 95 %
     total
       blocked steps           3
       tokens in               18,432
@@ -188,7 +191,7 @@ fn one_variant_is_told_in_full() {
 
     may fail: the largest failure rate still plausible of a case that always passed.
     ✗ NAME k/n: the check failed in k of n sessions.
-    "#);
+    ");
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn a_damaged_ledger_is_said_to_be() {
 
 #[test]
 fn markdown_holds_the_same() {
-    insta::assert_snapshot!(markdown::render(&fixture::summary()), @r#"
+    insta::assert_snapshot!(markdown::render(&fixture::summary()), @"
     # Summary
 
     **Partial**; 96 sessions planned, 79 scored; **17 missing** (3 errored, 14 not_run).
@@ -254,6 +257,7 @@ fn markdown_holds_the_same() {
     | mean per session: tokens in | 384.000 [301.200, 489.500] n=48 log-t 95 % | 384.000 [301.200, 489.500] n=31/48 log-t 95 % |
     | mean per session: tokens out | n/a n=0/48 | n/a n=0/48 |
     | mean per session: cost in USD | 0.0123 [0.0101, 0.0150] n=48 log-t 95 % | 0.0123 [0.0101, 0.0150] n=31/48 log-t 95 % |
+    | mean per session: cost per pass in USD | 0.0190 [0.0132, 0.0274] n=48 log-t ratio 95 % | 0.0190 [0.0132, 0.0274] n=31/48 log-t ratio 95 % |
     | total: blocked steps | 3 | 3 |
     | total: tokens in | 18,432 | 18,432 |
     | total: tokens out | unknown | unknown |
@@ -302,6 +306,7 @@ fn markdown_holds_the_same() {
     | mean per session: tokens in | Tokens of all requests. |
     | mean per session: tokens out | Tokens of all replies. |
     | mean per session: cost in USD | US dollars of final attempts. |
+    | mean per session: cost per pass in USD | US dollars per session that passes: the mean cost over the pass rate. |
     | total: blocked steps | Steps blocked in scored sessions; a total is a fact and has no interval. |
     | total: tokens in | Tokens of all requests of scored sessions; unknown when any call did not report them. |
     | total: tokens out | Tokens of all replies of scored sessions; unknown when any call did not report them. |
@@ -316,7 +321,7 @@ fn markdown_holds_the_same() {
     | case: failed checks | NAME k/n: the check failed in k of the n sessions it judged. |
 
     A figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when some are missing), method and level. Each case weighs the same, and the cases of one cluster count as one. Rates other than the pass rate are given in its first reading. A figure without an interval is a fact, or says why it has none. Overlapping intervals do not compare variants: compare them case by case.
-    "#);
+    ");
 }
 
 #[test]
