@@ -1,8 +1,12 @@
-//! Counting while a run goes on, and its figures afterwards.
+//! Counting while a run goes on, its figures afterwards, and what they say: comparisons and gates.
 
 mod actor;
 mod case;
+pub mod compare;
 mod figures;
+#[cfg(test)]
+mod fixture;
+pub mod gate;
 mod summary;
 
 pub use actor::{Aggregator, Counting, Message};

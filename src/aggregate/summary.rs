@@ -9,7 +9,7 @@ use super::{
 use crate::{
     domain::{
         Figure, Grid, Ledger, Overall, Reading, SUMMARY_SCHEMA, SessionRecord, Steps, Summary,
-        SummaryStatus, VariantSummary,
+        SummaryStatus, VariantName, VariantSummary,
     },
     error::Result,
     stats::{
@@ -106,21 +106,35 @@ fn summarise_variant(
         }
         cases.push(data);
     }
-    let overall = overall(grid, by_id, &cases, &metrics, units, options.level);
+    let name = grid.variants[variant].clone();
+    let of = of_variant(name, grid, by_id, &cases, &metrics, units, options.level);
+    Ok(of)
+}
+
+/// The figures of a variant from its cases, which stand as `by_id` does.
+pub(super) fn of_variant(
+    variant: VariantName,
+    grid: &Grid,
+    by_id: &[usize],
+    cases: &[CaseData],
+    metrics: &BTreeMap<String, Vec<Case>>,
+    units: &Units,
+    level: Level,
+) -> VariantSummary {
     let mut ledger = Ledger::default();
     cases.iter().for_each(|c| ledger.add(&c.ledger));
     let mut summaries: Vec<_> = by_id
         .iter()
-        .zip(&cases)
-        .map(|(case, data)| (case, data.summary(&grid.cases[*case], options.level)))
+        .zip(cases)
+        .map(|(case, data)| (case, data.summary(&grid.cases[*case], level)))
         .collect();
     summaries.sort_by_key(|(case, _)| **case);
-    Ok(VariantSummary {
-        variant: grid.variants[variant].clone(),
+    VariantSummary {
+        variant,
         ledger,
-        overall,
+        overall: overall(grid, by_id, cases, metrics, units, level),
         cases: summaries.into_iter().map(|(_, summary)| summary).collect(),
-    })
+    }
 }
 
 /// What hidden metrics look at: the end of a scored session.

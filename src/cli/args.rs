@@ -26,6 +26,9 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Show what came of a run
     Report(ReportArgs),
+    /// Say which of two or more variants is better, paired by case
+    #[command(after_help = COMPARE_HELP)]
+    Compare(CompareArgs),
     /// Show, compare or export traces
     Trace(TraceArgs),
     /// Look for every problem in cases, scripts, sealed halves and config, without running
@@ -48,11 +51,16 @@ pub enum Command {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done, nothing errored or left to run
+  0    done, nothing errored or left to run, every gate shown
+  1    a gate is refuted or undetermined
   2    the input is wrong; nothing was run
   3    some planned session is errored, not run or unscored
   4    farm itself failed
   130  killed by a third signal";
+
+const COMPARE_HELP: &str = "\
+A side is RUN or RUN/VARIANT; a RUN with several variants stands for all of them. The first side is
+the baseline. A run is a folder, an id, or `latest`.";
 
 /// How much is logged.
 #[derive(Debug, Args)]
@@ -128,6 +136,8 @@ pub struct ShowArgs {
     /// Neither progress nor tables
     #[arg(short, long)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub gates: GateArgs,
 }
 
 /// `farm resume`.
@@ -174,6 +184,8 @@ pub struct ReportArgs {
     /// All cases, not only the worst
     #[arg(long)]
     pub all: bool,
+    #[command(flatten)]
+    pub gates: GateArgs,
 }
 
 /// The formats of `farm report`.
@@ -185,6 +197,45 @@ pub enum ReportFormat {
     Json,
     /// One row a case
     Csv,
+}
+
+/// `farm compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// RUN or RUN/VARIANT; the baseline first
+    #[arg(value_name = "SIDE", required = true)]
+    pub sides: Vec<String>,
+    /// How to show it [default: text for a terminal]
+    #[arg(long, value_enum)]
+    pub format: Option<CompareFormat>,
+    /// A difference in pass rate that counts as none, such as 0.02: asks whether sides are equivalent
+    #[arg(long, value_name = "D")]
+    pub margin: Option<f64>,
+    /// All cases that changed, not only the surest
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub gates: GateArgs,
+}
+
+/// The formats of `farm compare`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// Markdown
+    Md,
+    /// farm.comparison/1
+    Json,
+    /// One row a pair of sides and case
+    Csv,
+}
+
+/// What must be shown.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GateArgs {
+    /// What must be shown, or the exit code is 1: 'pass_rate >= 0.8', 'case.pass_rate >= 0.5',
+    /// 'cost_usd <= 2', 'diff.pass_rate >= -0.05 vs RUN'; may be given several times
+    #[arg(long = "gate", value_name = "GATE")]
+    pub gate: Vec<String>,
 }
 
 /// `farm trace`.

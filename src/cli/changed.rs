@@ -12,6 +12,7 @@ use crate::{
     config::{self, Difference},
     domain::Case,
     error::{Error, Problem, Result},
+    score,
 };
 
 /// Refuses to go on with a run of which something changed that gives it its meaning. `cases` is
@@ -38,6 +39,11 @@ pub(super) fn refuse(before: &Opened, ready: &Ready, cases: &Path) -> Result<()>
             let difference = Difference { path, from, to };
             problems.push(Problem::file(file, difference.to_string()));
         }
+    }
+    let (was, is) = (manifest.inputs.rules, score::RULES);
+    if was != is {
+        let message = format!("checks judge by rules {is} now, and judged by rules {was}");
+        problems.push(Problem::file(&before.folder.manifest(), message));
     }
     if problems.is_empty() {
         return Ok(());

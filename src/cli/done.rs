@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use super::{
     args::ShowArgs,
     exit::{Exit, print, say},
+    gates::Gates,
+    opened::Opened,
     report::terminal,
+    side::Loaded,
 };
 use crate::{domain::Summary, error::Result, report, run::WindDown};
 
@@ -22,6 +25,19 @@ pub(super) struct Done {
 }
 
 impl Done {
+    /// Shows what came of it, judges the gates, and gives the exit code.
+    pub fn conclude(&self, args: &ShowArgs, gates: &Gates) -> Result<Exit> {
+        self.show(args)?;
+        let met = gates.judge(|| self.loaded())?;
+        Ok(self.exit().or(met))
+    }
+
+    fn loaded(&self) -> Result<Loaded> {
+        let opened = Opened::find(&self.spec)?;
+        let summary = self.summary.clone();
+        Ok(Loaded { opened, summary })
+    }
+
     /// Prints tables or the summary, and last what is to be done next.
     pub fn show(&self, args: &ShowArgs) -> Result<()> {
         if args.quiet {

@@ -10,8 +10,8 @@ use crate::error::{Error, ErrorKind};
 pub enum Exit {
     /// Done; nothing errored or left to run.
     Done = 0,
-    /// A comparison failed.
-    Differs = 1,
+    /// A comparison found differences, or a gate is not shown.
+    Unmet = 1,
     /// The input is wrong; nothing was run.
     Input = 2,
     /// Some planned session is errored, not run or unexpectedly unscored.
@@ -20,6 +20,18 @@ pub enum Exit {
     Failed = 4,
     /// Killed by a third signal.
     Killed = 130,
+}
+
+impl Exit {
+    /// When both apply: 4, then 3, then 1.
+    pub fn or(self, other: Self) -> Self {
+        let rank = |exit| exit as u8;
+        if rank(self) < rank(other) {
+            other
+        } else {
+            self
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

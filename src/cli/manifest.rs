@@ -9,6 +9,7 @@ use crate::{
     config::{self, ModelKind},
     domain::Case,
     error::{Context, Result},
+    score,
     store::{
         Totals,
         manifest::{self, Inputs, Manifest, Prompt, RunStatus, Shape, Suite, Variant},
@@ -56,6 +57,7 @@ pub(super) fn inputs(ready: &Ready, cases: &Path, folder: &Path) -> Inputs {
             .sealed
             .is_some()
             .then(|| config::relative(&ready.sealed_file, folder)),
+        rules: score::RULES,
         sha256: ready.inputs.clone(),
     }
 }

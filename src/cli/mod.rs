@@ -3,10 +3,13 @@
 mod args;
 mod changed;
 mod check;
+mod compare;
 mod completions;
 mod demo;
+mod differs;
 mod done;
 mod exit;
+mod gates;
 mod hooks;
 mod init;
 mod leaks;
@@ -20,8 +23,10 @@ mod rm;
 mod run;
 mod runs;
 mod schema;
+mod scoring;
 mod screen;
 mod setup;
+mod side;
 mod signals;
 mod starter;
 mod status;
@@ -67,6 +72,7 @@ fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
         Command::Run(args) => run::run(&args),
         Command::Resume(args) => resume::resume(&args),
         Command::Report(args) => report::report(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Check(args) => check::check(&args),
         Command::Demo(args) => demo::demo(&args),

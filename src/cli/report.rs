@@ -3,8 +3,10 @@ use std::path::Path;
 use super::{
     args::{ReportArgs, ReportFormat},
     exit::{Exit, print, say},
+    gates::Gates,
     opened::{Opened, RUNS},
     screen,
+    side::Loaded,
 };
 use crate::{
     domain::Summary,
@@ -18,6 +20,7 @@ const ROWS: usize = 30;
 
 /// `farm report RUN`.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
+    let gates = Gates::parse(&args.gates)?;
     let opened = Opened::find(&args.run)?;
     let summary = opened.summary()?;
     let run = opened.folder.spec(Path::new(RUNS));
@@ -43,7 +46,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
         }
     };
     print(&text)?;
-    Ok(Exit::Done)
+    gates.judge(|| Ok(Loaded { opened, summary }))
 }
 
 /// The tables that a person sees.

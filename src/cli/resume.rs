@@ -13,6 +13,7 @@ use super::{
     changed,
     done::Done,
     exit::{Exit, say},
+    gates::Gates,
     hooks, manifest,
     opened::{Opened, RUNS},
     request::{Config, Flags, Pick, Request, sealed_of},
@@ -30,11 +31,11 @@ use crate::{
 pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     let began = Timestamp::now();
     let faults = hooks::faults()?;
+    let gates = Gates::parse(&args.show.gates)?;
     let folder = RunFolder::open(&args.run, Path::new(RUNS))?;
     // Before the lock, which leaves a file: a published run stays as it is.
     if let Some(done) = finished(&Opened::at(folder.clone())?, args)? {
-        done.show(&args.show)?;
-        return Ok(done.exit());
+        return done.conclude(&args.show, &gates);
     }
     let host = host();
     let lock = folder.lock(&host)?;
@@ -50,6 +51,7 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     })?;
     let deadline = work::deadline(ready.config.run.until, began)?;
     changed::refuse(&before, &ready, &request.cases)?;
+    gates.check(&ready)?;
     let past = past(&before, args, &ready)?;
     store::room::check(&folder.traces())?;
     let spans = spans(&folder)?;
@@ -70,8 +72,7 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
         progress: !args.show.quiet,
     };
     let done = work.perform(lock, past)?;
-    done.show(&args.show)?;
-    Ok(done.exit())
+    done.conclude(&args.show, &gates)
 }
 
 /// The seeds that the run is to have.

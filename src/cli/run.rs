@@ -6,6 +6,7 @@ use super::{
     args::RunArgs,
     done::Done,
     exit::Exit,
+    gates::Gates,
     hooks, manifest,
     opened::RUNS,
     setup::{self, Ready},
@@ -20,11 +21,12 @@ use crate::{
 /// `farm run CASES`.
 pub(super) fn run(args: &RunArgs) -> Result<Exit> {
     let began = Timestamp::now();
+    let gates = Gates::parse(&args.show.gates)?;
     let ready = setup::prepare(&args.input.request()?)?;
+    gates.check(&ready)?;
     let (cases, out) = (&args.input.cases, args.out.as_deref());
     let done = execute(ready, cases, out, began, !args.show.quiet)?;
-    done.show(&args.show)?;
-    Ok(done.exit())
+    done.conclude(&args.show, &gates)
 }
 
 /// Runs what is ready, and leaves the whole run folder. `began`: when this process did.

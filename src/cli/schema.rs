@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     config,
-    domain::{Case, Script, Summary, trace::Record},
+    domain::{Case, Script, Summary, comparison::Comparison, trace::Record},
     error::{Context, Error, Result, nearest},
     report::status::Status,
     score,
@@ -18,8 +18,9 @@ use crate::{
 type Format = (&'static str, fn() -> Schema);
 
 /// The formats that have a schema, by name.
-const FORMATS: [Format; 10] = [
+const FORMATS: [Format; 11] = [
     ("case", read::<Case>),
+    ("comparison", written::<Comparison>),
     ("config", config::schema),
     ("manifest", written::<Manifest>),
     ("scores", written::<ScoreLine<'_>>),

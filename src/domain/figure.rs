@@ -36,6 +36,17 @@ pub struct Rate {
     pub cluster_t: Figure,
 }
 
+impl Rate {
+    /// The reading that comes first.
+    #[must_use]
+    pub fn first(&self, reading: Reading) -> &Figure {
+        match reading {
+            Reading::Fixed => &self.fixed,
+            Reading::Sample => &self.sample,
+        }
+    }
+}
+
 /// A total, which is a fact, and the mean per session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Amount {

@@ -5,8 +5,10 @@
 
 mod case;
 mod clock;
+pub mod comparison;
 mod decision;
 mod figure;
+mod gate;
 mod grid;
 mod id;
 pub mod input;
@@ -31,6 +33,7 @@ pub use case::Case;
 pub use clock::Clock;
 pub use decision::{Action, BadArgs, Call, DecidedCall, Decision, MAX_ARGS_BYTES};
 pub use figure::{Amount, Figure, Rate, Reading};
+pub use gate::{GateOutcome, GateResult};
 pub use grid::{Cell, Grid, MAX_SESSIONS, SessionId, TooManySessions};
 pub use id::{CaseId, IdError, VariantName};
 pub use input::absolute;

@@ -82,7 +82,7 @@ fn figures(doc: &mut String, summary: &Summary) {
         for row in &group.rows {
             let variants = summary.variants.iter().zip(&row.values);
             let values = variants.map(|(v, value)| {
-                let rate = overall::first(&v.overall.pass_rate, summary.reading);
+                let rate = v.overall.pass_rate.first(summary.reading);
                 value.text(Form::Full, rate)
             });
             rows.push(cells(
@@ -198,7 +198,7 @@ fn cells(first: &str, rest: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// A table; columns from `right` on are aligned to the right.
-fn table(doc: &mut String, head: &[String], right: usize, rows: &[Vec<String>]) {
+pub(super) fn table(doc: &mut String, head: &[String], right: usize, rows: &[Vec<String>]) {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     doc.push_str(&line(head));
     let rule: Vec<&str> = (0..head.len())
@@ -211,7 +211,7 @@ fn table(doc: &mut String, head: &[String], right: usize, rows: &[Vec<String>]) 
 }
 
 /// Names that others gave: one line, nothing unseen, and no markup.
-fn escape(name: &str) -> String {
+pub(super) fn escape(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in text::visible(name).chars() {
         match c {

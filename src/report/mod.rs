@@ -7,16 +7,20 @@
 //! - [`terminal`]: a summary for a person, after `farm run` and `farm report`;
 //! - [`markdown`]: the same as `summary.md`, with what each figure means;
 //! - [`csv`]: one line per variant and case, for other tools;
+//! - [`comparison`]: which of two or more variants is better;
 //! - [`session`]: a trace, step by step;
 //! - [`diff`]: how two traces differ;
+//! - [`gates`]: what came of gates;
 //! - [`runs`]: the list of runs;
 //! - [`status`]: how a run stands while it is at work;
 //! - [`problems`]: an error with its problems, causes and hint;
 //! - [`Progress`]: how far a run is;
 //! - [`text`]: figures, counts and money as text.
 
+pub mod comparison;
 pub mod csv;
 pub mod diff;
+pub mod gates;
 pub mod markdown;
 pub mod problems;
 pub mod runs;
@@ -41,16 +45,16 @@ pub use progress::{Mode, Progress};
 pub use redraw::Redraw;
 pub use style::Style;
 
-use crate::{
-    domain::Summary,
-    error::{Context, Result},
-};
+use serde::Serialize;
 
-/// `summary.json`: indented, with a line break at its end.
+use crate::error::{Context, Result};
+
+/// A document as JSON: indented, with a line break at its end.
 ///
 /// # Errors
-/// None that a summary can cause.
-pub fn json(summary: &Summary) -> Result<String> {
-    let text = serde_json::to_string_pretty(summary).internal(|| "a summary as JSON".to_owned())?;
+/// None that a document of farm can cause.
+pub fn json(document: &impl Serialize) -> Result<String> {
+    let text =
+        serde_json::to_string_pretty(document).internal(|| "a document as JSON".to_owned())?;
     Ok(text + "\n")
 }

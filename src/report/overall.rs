@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::text::{self, Unit};
-use crate::domain::{Amount, Bounds, Figure, Overall, Rate, Reading, Summary};
+use crate::domain::{Amount, Bounds, Figure, Overall, Reading, Summary};
 
 /// Rows that belong together.
 pub(super) struct Group<'a> {
@@ -56,14 +56,6 @@ impl Value<'_> {
             Form::Bare if counted_above => text::tight(figure, unit),
             Form::Bare | Form::Counted => text::counted(figure, unit),
         }
-    }
-}
-
-/// The reading that is named first.
-pub(super) fn first(rate: &Rate, reading: Reading) -> &Figure {
-    match reading {
-        Reading::Fixed => &rate.fixed,
-        Reading::Sample => &rate.sample,
     }
 }
 
@@ -178,19 +170,19 @@ fn shares(summary: &Summary) -> Group<'_> {
                 summary,
                 "completion",
                 "Scored sessions in which the agent ended by itself",
-                move |o| plain(first(&o.completion_rate, reading)),
+                move |o| plain(o.completion_rate.first(reading)),
             ),
             row(
                 summary,
                 "budget exhaustion",
                 "Scored sessions that ran into a limit: steps, tokens, cost, seconds or context",
-                move |o| plain(first(&o.budget_exhaustion_rate, reading)),
+                move |o| plain(o.budget_exhaustion_rate.first(reading)),
             ),
             row(
                 summary,
                 "fallback stop",
                 "Scored sessions stopped after three failed turns in a row",
-                move |o| plain(first(&o.fallback_stop_rate, reading)),
+                move |o| plain(o.fallback_stop_rate.first(reading)),
             ),
         ],
     }
@@ -205,7 +197,7 @@ fn means(summary: &Summary) -> Group<'_> {
                 summary,
                 "verifier score",
                 "Mean score of all judgments of a session, from 0 to 1",
-                move |o| plain(first(&o.verifier_score, reading)),
+                move |o| plain(o.verifier_score.first(reading)),
             ),
             row(
                 summary,

@@ -311,7 +311,7 @@ fn figure_tables(summary: &Summary, width: usize) -> (Form, Vec<Vec<String>>) {
 }
 
 fn pass_rate<'a>(summary: &Summary, variant: &'a VariantSummary) -> &'a Figure {
-    overall::first(&variant.overall.pass_rate, summary.reading)
+    variant.overall.pass_rate.first(summary.reading)
 }
 
 /// Header, rule and one line per case; the columns of least weight go first when it is too wide.

@@ -59,3 +59,4 @@ pub use cases::{Case, Tally, Units};
 pub use figure::{Counts, Figure, Interval, Method, note};
 pub use level::{InvalidLevel, Level};
 pub use round::{DIGITS, round_sig};
+pub use verdict::{Threshold, Verdict};

@@ -161,9 +161,17 @@ pub struct Inputs {
     /// The sealed halves as seen from the run folder; absent in a run without a scorer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<String>,
+    /// The version of the rules by which checks judge.
+    #[serde(default = "first_rules")]
+    pub rules: u32,
     /// Digests of what was read, SHA-256 in hex: `cases`, `sealed`, `files FOLDER`,
     /// `prompt VARIANT`.
     pub sha256: BTreeMap<String, String>,
+}
+
+/// Of runs that do not say.
+fn first_rules() -> u32 {
+    1
 }
 
 /// `[suite]`: how the figures are read.
@@ -258,6 +266,7 @@ pub(super) mod tests {
                 cases: "cases.jsonl".to_owned(),
                 path: Some("../../../eval/cases.jsonl".to_owned()),
                 sealed: None,
+                rules: 1,
                 sha256: BTreeMap::from([("cases".to_owned(), "ef".repeat(32))]),
             },
             meaning: Some(Value::Object(Map::new())),

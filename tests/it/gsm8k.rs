@@ -76,6 +76,51 @@ fn python(expressions: &[&str]) -> Option<Vec<String>> {
     Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
+/// The comparison of the run's two variants, whose differences are known.
+fn compared(folder: &Folder) {
+    let said = folder.farm(["compare", "run", "--format", "json"]).exits(0);
+    let comparison: Value = serde_json::from_str(&said.stdout).unwrap();
+    let pair = &comparison["pairs"][0];
+    assert_eq!((&pair["a"], &pair["b"]), (&json!("6b"), &json!("175b")));
+    let number = |value: &Value| value.as_f64().unwrap();
+    let rate = &pair["pass_rate"];
+    for reading in ["fixed", "sample"] {
+        let figure = &rate[reading];
+        let estimate = number(&figure["estimate"]);
+        assert!((estimate - 456.0 / 1319.0).abs() < 1e-9, "{figure}");
+        assert!(number(&figure["lo"]) < estimate && estimate < number(&figure["hi"]));
+    }
+    assert_eq!(rate["verdict"], "better");
+    assert_eq!(rate["signflip_exact"], true);
+    assert_eq!(format!("{:.2e}", number(&rate["p_signflip"])), "1.66e-99");
+    let cases = pair["cases"].as_array().unwrap();
+    let with = |d: f64| {
+        cases
+            .iter()
+            .filter(|c| number(&c["difference"]["estimate"]) == d)
+            .count()
+    };
+    assert_eq!((cases.len(), with(1.0), with(-1.0)), (1319, 499, 43));
+
+    let said = folder.farm(["compare", "run", "--all"]).exits(0);
+    for words in [
+        "175b is better than 6b: +0.346 [+0.310, +0.380] (these cases, new seeds)",
+        "286 / 1,319",
+        "742 / 1,319",
+        "1.66e-99",
+        "499 fare better on 175b",
+        "43 worse",
+    ] {
+        assert!(said.stdout.contains(words), "{words}");
+    }
+    let listed = said
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("gsm8k-"))
+        .count();
+    assert_eq!(listed, 499 + 43);
+}
+
 #[test]
 fn both_models_solve_as_many_as_is_known() {
     let Some(data) = data() else { return };
@@ -132,6 +177,8 @@ fn both_models_solve_as_many_as_is_known() {
         good.extend(ok);
     }
     assert!(separators > 0, "no call of 3,650*10/100");
+
+    compared(&folder);
 
     let expressions: Vec<&str> = good
         .iter()

@@ -14,7 +14,15 @@ use crate::support::farm_at_home;
 
 /// What people write. In it an unknown field is an error, in what farm writes it is not.
 const WRITTEN_BY_PEOPLE: [&str; 4] = ["case", "config", "script", "sealed"];
-const WRITTEN_BY_FARM: [&str; 6] = ["manifest", "scores", "status", "summary", "timing", "trace"];
+const WRITTEN_BY_FARM: [&str; 7] = [
+    "comparison",
+    "manifest",
+    "scores",
+    "status",
+    "summary",
+    "timing",
+    "trace",
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -35,6 +43,11 @@ fn schema(name: &str) -> Value {
 
 fn validator(name: &str) -> Validator {
     jsonschema::validator_for(&schema(name)).unwrap()
+}
+
+/// A document that farm printed fits the schema of its format.
+pub(crate) fn assert_is(name: &str, value: &Value) {
+    assert_fits(&validator(name), value, name);
 }
 
 /// Every line of a file of JSON lines fits.

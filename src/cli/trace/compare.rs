@@ -102,7 +102,7 @@ fn sources(a: &Source<'_>, b: &Source<'_>, session: Option<&str>) -> Result<Exit
     Ok(if differing == 0 {
         Exit::Done
     } else {
-        Exit::Differs
+        Exit::Unmet
     })
 }
 

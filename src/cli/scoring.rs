@@ -1,0 +1,62 @@
+//! By what sessions were scored: figures of two scorings are not compared.
+
+use super::{setup::Ready, side::Side};
+use crate::{
+    error::{Error, Result},
+    score,
+};
+
+/// By what the sessions of a run were scored.
+pub(super) struct Scoring {
+    /// What was scored, for errors.
+    of: String,
+    /// The digest of its sealed halves; none: it has no scorer.
+    sealed: Option<String>,
+    /// The version of the rules by which checks judge.
+    rules: u32,
+}
+
+impl Scoring {
+    /// Of a run that is there.
+    pub fn of(side: &Side) -> Self {
+        let inputs = &side.manifest().inputs;
+        Self {
+            of: side.spec(),
+            sealed: inputs.sha256.get("sealed").cloned(),
+            rules: inputs.rules,
+        }
+    }
+
+    /// Of a run that is about to begin.
+    pub fn of_new(ready: &Ready) -> Self {
+        Self {
+            of: "this run".to_owned(),
+            sealed: ready.inputs.get("sealed").cloned(),
+            rules: score::RULES,
+        }
+    }
+
+    /// Refuses to compare with sessions that were scored otherwise.
+    ///
+    /// # Errors
+    /// When sealed halves or rules differ, or one side has no scorer.
+    pub fn refuse_other(&self, other: &Self) -> Result<()> {
+        let short = |sha256: &str| sha256.chars().take(8).collect::<String>();
+        let why = match (&self.sealed, &other.sealed) {
+            (None, _) => format!("{} has no scorer", self.of),
+            (_, None) => format!("{} has no scorer", other.of),
+            (Some(a), Some(b)) if a != b => {
+                format!("their sealed halves are {} and {}", short(a), short(b))
+            }
+            _ if self.rules != other.rules => {
+                format!(
+                    "the rules of their checks are {} and {}",
+                    self.rules, other.rules
+                )
+            }
+            _ => return Ok(()),
+        };
+        let what = format!("{} and {} were not scored alike: {why}", self.of, other.of);
+        Err(Error::input(what).hint("run both with the same sealed halves and the same farm"))
+    }
+}

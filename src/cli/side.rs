@@ -1,0 +1,93 @@
+//! Runs and their variants as they are named on the command line: RUN or RUN/VARIANT.
+
+use std::{path::Path, rc::Rc};
+
+use super::opened::{Opened, RUNS};
+use crate::{
+    domain::{Summary, VariantSummary},
+    error::{Error, Result},
+    store::Manifest,
+};
+
+/// A run with its figures.
+pub(super) struct Loaded {
+    pub opened: Opened,
+    pub summary: Summary,
+}
+
+/// One variant of a run.
+#[derive(Clone)]
+pub(super) struct Side {
+    pub run: Rc<Loaded>,
+    /// Its place in the run.
+    pub at: usize,
+}
+
+impl Side {
+    /// All variants that a text names: those of a run, or one of them.
+    ///
+    /// # Errors
+    /// When there is no such run, or it has no such variant.
+    pub fn find(spec: &str) -> Result<Vec<Self>> {
+        let (opened, variant) = match (Opened::find(spec), spec.rsplit_once('/')) {
+            (Ok(opened), _) => (opened, None),
+            (Err(error), None) => return Err(error),
+            // What is wrong with the whole is told unless the part before is a run.
+            (Err(error), Some((run, variant))) => match Opened::find(run) {
+                Ok(opened) => (opened, Some(variant)),
+                Err(_) => return Err(error),
+            },
+        };
+        let summary = opened.summary()?;
+        let run = Rc::new(Loaded { opened, summary });
+        let found: Vec<Self> = Self::all(&run)
+            .into_iter()
+            .filter(|side| variant.is_none_or(|v| side.summary().variant.as_str() == v))
+            .collect();
+        if found.is_empty() {
+            let known: Vec<&str> = run
+                .summary
+                .variants
+                .iter()
+                .map(|v| v.variant.as_str())
+                .collect();
+            let (run, variant) = (run.spec(), variant.unwrap_or_default());
+            return Err(Error::input(format!("run {run} has no variant {variant}"))
+                .hint(format!("it has {}", known.join(", "))));
+        }
+        Ok(found)
+    }
+
+    /// All variants of a run.
+    pub fn all(run: &Rc<Loaded>) -> Vec<Self> {
+        let variants = 0..run.summary.variants.len();
+        variants
+            .map(|at| Self {
+                run: run.clone(),
+                at,
+            })
+            .collect()
+    }
+
+    /// Its figures.
+    pub fn summary(&self) -> &VariantSummary {
+        &self.run.summary.variants[self.at]
+    }
+
+    /// What its run was made of.
+    pub fn manifest(&self) -> &Manifest {
+        &self.run.opened.manifest
+    }
+
+    /// As the user may name it: RUN/VARIANT.
+    pub fn spec(&self) -> String {
+        format!("{}/{}", self.run.spec(), self.summary().variant)
+    }
+}
+
+impl Loaded {
+    /// As the user may name it.
+    pub fn spec(&self) -> String {
+        self.opened.folder.spec(Path::new(RUNS))
+    }
+}

@@ -1,0 +1,84 @@
+//! A comparison for a person, as Markdown and as CSV.
+
+mod blocks;
+mod csv;
+mod words;
+
+use std::fmt::Write as _;
+
+pub use csv::write as csv;
+
+use super::{
+    Style, markdown,
+    table::{self, Column},
+};
+use crate::domain::comparison::Comparison;
+use blocks::Block;
+
+/// Cases listed in each direction, unless all are wanted.
+const CASES: usize = 20;
+
+/// The text for a terminal, ending in a line break.
+#[must_use]
+pub fn terminal(comparison: &Comparison, all: bool, style: Style) -> String {
+    let mut text = String::new();
+    for block in blocks::of(comparison, if all { usize::MAX } else { CASES }) {
+        let lines = match block {
+            Block::Title(title) => vec![String::new(), style.bold(&title)],
+            Block::Verdict(words) => vec![style.bold(&words)],
+            Block::Text(words) => vec![words],
+            Block::Table { head, rows, right } => table::lines(&columns(&head, &rows, right)),
+        };
+        for line in lines {
+            text.push_str(&super::text::visible(&line));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The same as Markdown.
+#[must_use]
+pub fn markdown(comparison: &Comparison, all: bool) -> String {
+    let mut doc = String::from("# Comparison\n");
+    for block in blocks::of(comparison, if all { usize::MAX } else { CASES }) {
+        doc.push('\n');
+        match block {
+            Block::Title(title) => {
+                let _ = writeln!(doc, "## {}", markdown::escape(&title));
+            }
+            Block::Verdict(words) => {
+                let _ = writeln!(doc, "**{}**", markdown::escape(&words));
+            }
+            Block::Text(words) => {
+                let _ = writeln!(doc, "{}", markdown::escape(&words));
+            }
+            Block::Table { head, rows, right } => {
+                let rows: Vec<Vec<String>> = rows
+                    .iter()
+                    .map(|row| row.iter().map(|cell| markdown::escape(cell)).collect())
+                    .collect();
+                markdown::table(&mut doc, &head, right, &rows);
+            }
+        }
+    }
+    doc
+}
+
+fn columns(head: &[String], rows: &[Vec<String>], right: usize) -> Vec<Column> {
+    let cells = |i: usize| {
+        rows.iter()
+            .map(|row| row.get(i).cloned().unwrap_or_default())
+            .collect()
+    };
+    head.iter()
+        .enumerate()
+        .map(|(i, head)| {
+            let (head, cells) = (head.clone(), cells(i));
+            match i < right {
+                true => Column::left(head, cells),
+                false => Column::right(head, cells),
+            }
+        })
+        .collect()
+}
