@@ -181,9 +181,18 @@ pub struct ReportArgs {
     /// How to show it [default: tables for a terminal]
     #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
-    /// All cases, not only the worst
+    /// All cases, not only the worst: in tables for a terminal and in svg
     #[arg(long)]
     pub all: bool,
+    /// What a row of csv is [default: cases]
+    #[arg(long, value_enum)]
+    pub rows: Option<Rows>,
+    /// Write md into this file: between its lines <!-- farm:begin --> and <!-- farm:end -->
+    #[arg(long, value_name = "FILE", conflicts_with = "rows")]
+    pub into: Option<PathBuf>,
+    /// Which block of the file, if it has several: that of <!-- farm:begin NAME -->
+    #[arg(long, value_name = "NAME", requires = "into")]
+    pub block: Option<String>,
     #[command(flatten)]
     pub gates: GateArgs,
 }
@@ -195,8 +204,23 @@ pub enum ReportFormat {
     Md,
     /// summary.json
     Json,
-    /// One row a case
+    /// One row a case, a session or a step: see --rows
     Csv,
+    /// Cases as tests: a suite for each variant
+    Junit,
+    /// A forest plot: the pass rate of every case with its interval
+    Svg,
+}
+
+/// What a row of `--format csv` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rows {
+    /// A case under a variant, with its figures
+    Cases,
+    /// A planned session
+    Sessions,
+    /// A step of a session
+    Steps,
 }
 
 /// `farm compare`.

@@ -75,6 +75,25 @@ pub(super) fn printed(text: &str) -> crate::error::Result<bool> {
     }
 }
 
+/// Lets `write` write data to stdout, little by little. A reader that has seen enough ends it, and
+/// is no error.
+pub(super) fn stream(
+    write: impl FnOnce(&mut dyn Write) -> crate::error::Result<()>,
+) -> crate::error::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match write(&mut stdout) {
+        Err(e) if is_broken_pipe(&e) => Ok(()),
+        done => done,
+    }
+}
+
+fn is_broken_pipe(error: &Error) -> bool {
+    let source = error.source.as_ref();
+    source
+        .and_then(|e| e.downcast_ref::<io::Error>())
+        .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
 /// Tells a person something, on stderr.
 pub(super) fn say(text: &str) {
     drop(writeln!(

@@ -22,6 +22,20 @@ pub enum SessionState {
 }
 
 impl SessionState {
+    /// The name in formats.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Errored => "errored",
+            Self::Killed => "killed",
+            Self::NotRun => "not_run",
+            Self::Skipped => "skipped",
+            Self::Unscored => "unscored",
+        }
+    }
+
     /// Whether it has a verdict.
     #[must_use]
     pub fn is_scored(self) -> bool {

@@ -19,8 +19,8 @@ pub fn shortened(text: &str, max: usize) -> String {
 }
 
 /// Whether a reader of the text would not see the character: controls (line breaks and tabs too),
-/// marks that turn the direction of writing, characters without a width, and separators of lines
-/// and paragraphs. Blanks are seen; so are the selectors that belong to emoji.
+/// marks that turn the direction of writing, characters without a width, separators of lines
+/// and paragraphs, and what is no character. Blanks are seen; so are the selectors that belong to emoji.
 #[must_use]
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
@@ -36,6 +36,7 @@ pub fn is_unseen(c: char) -> bool {
                 | '\u{3164}'
                 | '\u{feff}'
                 | '\u{fff9}'..='\u{fffb}'
+                | '\u{fffe}'..='\u{ffff}'
                 | '\u{e0000}'..='\u{e0fff}'
         )
 }
@@ -52,7 +53,7 @@ mod tests {
     #[test]
     fn what_has_no_shape_is_unseen() {
         let unseen = "\n\t\0\x1b\u{7f}\u{85}\u{ad}\u{200b}\u{200d}\u{200f}\u{2028}\u{2029}\u{202a}\
-            \u{202e}\u{2066}\u{2069}\u{feff}\u{e0041}";
+            \u{202e}\u{2066}\u{2069}\u{feff}\u{ffff}\u{e0041}";
         assert_eq!(unseen.chars().find(|c| !is_unseen(*c)), None);
         let seen = "a 1 ä…→\u{a0}\u{3000}漢\u{301}\u{fe0f}🌾";
         assert_eq!(seen.chars().find(|c| is_unseen(*c)), None);

@@ -1,9 +1,11 @@
 //! Cases as reports list them.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashMap};
 
 use super::text;
-use crate::domain::{CaseSummary, CheckSummary, Figure, Label, Ledger, VariantSummary};
+use crate::domain::{
+    CaseId, CaseSummary, CheckSummary, Figure, Label, Ledger, Summary, VariantSummary,
+};
 
 /// Cells of [`error_bar`].
 const BAR: usize = 11;
@@ -12,13 +14,51 @@ const BAR: usize = 11;
 /// surer one comes first, of two that always pass the less sure one. The file's order breaks ties.
 pub(super) fn worst_first(variant: &VariantSummary) -> Vec<&CaseSummary> {
     let mut cases: Vec<&CaseSummary> = variant.cases.iter().collect();
-    let key = |f: &Figure| [f.estimate, f.hi, f.lo].map(|x| x.unwrap_or(-1.0));
-    cases.sort_by(|a, b| {
-        let (a, b) = (key(&a.pass_rate), key(&b.pass_rate));
-        let pairs = a.iter().zip(&b);
-        pairs.fold(Ordering::Equal, |o, (a, b)| o.then(a.total_cmp(b)))
-    });
+    cases.sort_by(|a, b| worse(standing(&[Some(a)]), standing(&[Some(b)])));
     cases
+}
+
+/// A case with what came of it under each variant, in the order of the run.
+pub(super) struct Group<'a> {
+    pub id: &'a CaseId,
+    pub of: Vec<Option<&'a CaseSummary>>,
+}
+
+/// The cases of all variants, in the order of [`worst_first`] by the mean over the variants.
+pub(super) fn groups(summary: &Summary) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut at: HashMap<&CaseId, usize> = HashMap::new();
+    for (v, variant) in summary.variants.iter().enumerate() {
+        for case in &variant.cases {
+            let at = *at.entry(&case.id).or_insert_with(|| {
+                groups.push(Group {
+                    id: &case.id,
+                    of: vec![None; summary.variants.len()],
+                });
+                groups.len() - 1
+            });
+            if let Some(of) = groups.get_mut(at).and_then(|g| g.of.get_mut(v)) {
+                *of = Some(case);
+            }
+        }
+    }
+    groups.sort_by(|a, b| worse(standing(&a.of), standing(&b.of)));
+    groups
+}
+
+/// Estimate, upper and lower limit of a pass rate, each the mean of those that are known.
+fn standing(of: &[Option<&CaseSummary>]) -> [f64; 3] {
+    let parts: [fn(&Figure) -> Option<f64>; 3] = [|f| f.estimate, |f| f.hi, |f| f.lo];
+    parts.map(|part| {
+        let known = of.iter().flatten().filter_map(|c| part(&c.pass_rate));
+        let (n, sum) = known.fold((0.0, 0.0), |(n, sum), x| (n + 1.0, sum + x));
+        if n > 0.0 { sum / n } else { -1.0 }
+    })
+}
+
+fn worse(a: [f64; 3], b: [f64; 3]) -> Ordering {
+    let pairs = a.iter().zip(&b);
+    pairs.fold(Ordering::Equal, |o, (a, b)| o.then(a.total_cmp(b)))
 }
 
 /// The checks that did not always hold, as `name k/n`: failed in k of n sessions. The most
@@ -105,5 +145,9 @@ mod tests {
         };
         assert_eq!(order(0), ["web-003", "file-007", "file-002", "arith-001"]);
         assert_eq!(order(1), ["web-003", "file-007", "arith-001", "file-002"]);
+        let groups = groups(&summary);
+        let ids: Vec<&str> = groups.iter().map(|g| g.id.as_str()).collect();
+        assert_eq!(ids, ["web-003", "file-007", "file-002", "arith-001"]);
+        assert!(groups.iter().all(|g| g.of.iter().all(Option::is_some)));
     }
 }

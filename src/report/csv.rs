@@ -1,9 +1,27 @@
-//! One line per variant and case, for other tools: `farm report --format csv`.
+//! One line per case, session or step, for other tools: `farm report --format csv`.
+//!
+//! What is undefined or unknown is empty. Numbers are plain numbers. Text is what people, models
+//! and tools wrote, so it is made safe to look at: nothing in it is unseen (see
+//! [`visible`](super::text::visible)); where a spreadsheet would take it for a formula, an
+//! apostrophe stands before it; and after 32,000 characters, about what a spreadsheet's cell
+//! holds, it is cut off with `…`. Traces have it as it was.
+
+mod sessions;
+mod steps;
 
 use std::io;
 
-use super::cases;
-use crate::domain::{CaseSummary, Figure, Label, Summary, VariantName};
+pub use sessions::sessions;
+pub use steps::steps;
+
+use super::{cases as listed, text::visible};
+use crate::{
+    domain::{CaseSummary, Figure, Label, Summary, VariantName, shortened},
+    error::{Error, Result},
+};
+
+/// Characters of a text.
+const LONGEST: usize = 32_000;
 
 const HEAD: [&str; 27] = [
     "variant",
@@ -35,20 +53,42 @@ const HEAD: [&str; 27] = [
     "failed_checks",
 ];
 
-/// Writes a header and a line per variant and case, in the order of the summary. What is
-/// undefined is empty; `failed_checks` holds `name k/n` (failed in k of n), `; ` between them.
+/// Writes a header and a line per variant and case, in the order of the summary. `failed_checks`
+/// holds `name k/n` (failed in k of n), `; ` between them.
 ///
 /// # Errors
-/// When `out` cannot be written to.
-pub fn write(summary: &Summary, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut lines = csv::Writer::from_writer(out);
-    lines.write_record(HEAD)?;
+/// When `out` cannot be written to; the source is then its [`io::Error`].
+pub fn cases(summary: &Summary, out: &mut dyn io::Write) -> Result<()> {
+    let mut lines = Lines::begin(out, &HEAD)?;
     for variant in &summary.variants {
         for case in &variant.cases {
-            lines.write_record(line(&variant.variant, case))?;
+            lines.add(&line(&variant.variant, case))?;
         }
     }
-    lines.flush()
+    lines.end()
+}
+
+/// Lines on their way out.
+struct Lines<'a>(csv::Writer<&'a mut dyn io::Write>);
+
+impl<'a> Lines<'a> {
+    fn begin(out: &'a mut dyn io::Write, head: &[&str]) -> Result<Self> {
+        let mut lines = Self(csv::Writer::from_writer(out));
+        lines.0.write_record(head).map_err(|e| lost(e.into()))?;
+        Ok(lines)
+    }
+
+    fn add(&mut self, line: &[String]) -> Result<()> {
+        self.0.write_record(line).map_err(|e| lost(e.into()))
+    }
+
+    fn end(mut self) -> Result<()> {
+        self.0.flush().map_err(lost)
+    }
+}
+
+fn lost(error: io::Error) -> Error {
+    Error::internal("the rows cannot be written").caused_by(error)
 }
 
 fn line(variant: &VariantName, case: &CaseSummary) -> Vec<String> {
@@ -59,20 +99,57 @@ fn line(variant: &VariantName, case: &CaseSummary) -> Vec<String> {
     line.push(case.pass_rate.method.clone());
     line.push(case.pass_rate.level.to_string());
     line.push(case.label.map_or("", Label::as_str).to_owned());
-    line.push(number(case.max_failure_rate));
-    line.push(number(case.flakiness));
+    line.push(optional(case.max_failure_rate));
+    line.push(optional(case.flakiness));
     line.extend(limits(&case.verifier_score));
     line.extend(limits(&case.steps.mean));
     line.push(case.steps.completed.to_string());
     line.push(case.steps.scored.to_string());
-    line.push(cases::failed_checks(case).join("; "));
+    line.push(text(&listed::failed_checks(case).join("; ")));
     line
 }
 
 fn limits(figure: &Figure) -> [String; 3] {
-    [figure.estimate, figure.lo, figure.hi].map(number)
+    [figure.estimate, figure.lo, figure.hi].map(optional)
 }
 
-fn number(x: Option<f64>) -> String {
+fn optional<T: ToString>(x: Option<T>) -> String {
     x.map(|x| x.to_string()).unwrap_or_default()
+}
+
+/// What others wrote, safe to look at.
+fn text(of: &str) -> String {
+    let text = visible(&shortened(of, LONGEST));
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '＝', '＋', '－', '＠']);
+    if is_formula && text.parse::<f64>().is_err() {
+        format!("'{text}")
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_models_write_is_no_formula() {
+        for (of, want) in [
+            ("19.5", "19.5"),
+            ("-19.5", "-19.5"),
+            ("+1e3", "+1e3"),
+            ("-1+cmd|' /C calc'!A0", "'-1+cmd|' /C calc'!A0"),
+            ("=HYPERLINK(\"x\")", "'=HYPERLINK(\"x\")"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "\\r=1"),
+            ("－1", "'－1"),
+            ("a\n=1\u{202e}", "a\n=1\\u{202e}"),
+            ("", ""),
+        ] {
+            assert_eq!(text(of), want);
+        }
+        let long = text(&"=".repeat(40_000));
+        assert_eq!(long.chars().count(), LONGEST + 2);
+    }
 }

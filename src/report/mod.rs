@@ -1,4 +1,4 @@
-//! What people see: tables, Markdown, CSV, sessions, progress and errors.
+//! What people see: tables, plots, Markdown, CSV, sessions, progress and errors.
 //!
 //! Everything here makes text from plain data: it computes no figure, and the caller decides
 //! where the text goes, whether it is coloured and how wide it is. Only [`Progress`] writes by
@@ -6,7 +6,10 @@
 //!
 //! - [`terminal`]: a summary for a person, after `farm run` and `farm report`;
 //! - [`markdown`]: the same as `summary.md`, with what each figure means;
-//! - [`csv`]: one line per variant and case, for other tools;
+//! - [`into`]: where that stands in a file of others, such as a README;
+//! - [`forest`]: pass rates with their intervals as a picture;
+//! - [`csv`]: one line per case, session or step, for other tools;
+//! - [`junit`]: cases as tests, for CI systems;
 //! - [`comparison`]: which of two or more variants is better;
 //! - [`session`]: a trace, step by step;
 //! - [`diff`]: how two traces differ;
@@ -20,7 +23,10 @@
 pub mod comparison;
 pub mod csv;
 pub mod diff;
+pub mod forest;
 pub mod gates;
+pub mod into;
+pub mod junit;
 pub mod markdown;
 pub mod problems;
 pub mod runs;

@@ -335,7 +335,7 @@ fn names_are_no_markup() {
 #[test]
 fn csv_has_a_line_per_variant_and_case() {
     let mut out = Vec::new();
-    csv::write(&fixture::summary(), &mut out).unwrap();
+    csv::cases(&fixture::summary(), &mut out).unwrap();
     insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
     variant,case,planned,passed,failed,errored,killed,not_run,skipped,unscored,pass_rate,pass_rate_lo,pass_rate_hi,method,level,label,max_failure_rate,flakiness,verifier_score,verifier_score_lo,verifier_score_hi,steps,steps_lo,steps_hi,completed,scored,failed_checks
     baseline,arith-001,12,12,0,0,0,0,0,0,1,0.7575059904469021,1,wilson,0.95,always,0.24249400955309786,0,0.969,0.9,0.99,2,,,12,12,

@@ -8,7 +8,8 @@ use std::{
 
 use crate::error::{Error, Result};
 
-/// Replaces the file at `path` by `bytes`, durably: file and folder are flushed to the disk.
+/// Replaces the file at `path` by `bytes`, durably: file and folder are flushed to the disk. A file
+/// that stood there keeps its permissions.
 ///
 /// # Errors
 /// When the disk refuses; the old file then stands.
@@ -16,6 +17,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let temporary = temporary(path);
     let put = || {
         let mut file = File::create(&temporary)?;
+        if let Ok(old) = fs::metadata(path) {
+            file.set_permissions(old.permissions())?;
+        }
         file.write_all(bytes)?;
         file.sync_all()
     };
@@ -65,8 +69,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         write(&path, b"1").unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions.clone()).unwrap();
         write(&path, b"2").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"2");
+        assert_eq!(fs::metadata(&path).unwrap().permissions(), permissions);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
