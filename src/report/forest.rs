@@ -302,6 +302,9 @@ impl<'a> Plot<'a> {
                 );
             }
             lines.push(methods + ". n: sessions scored (/ planned).");
+            if variants.len() <= GUIDES {
+                lines.push("Dashed: the pass rate over all cases.".to_owned());
+            }
         }
         if variants.len() > 1 {
             lines.push(

@@ -210,6 +210,10 @@ fn a_run_leaves_and_says_nothing_sealed() {
         &["report", "run", "--format", "md"],
         &["report", "run", "--format", "json"],
         &["report", "run", "--format", "csv"],
+        &["report", "run", "--rows", "sessions"],
+        &["report", "run", "--rows", "steps"],
+        &["report", "run", "--format", "junit"],
+        &["report", "run", "--format", "svg"],
         &[
             "trace",
             "show",

@@ -127,7 +127,8 @@ fn report_has_three_more_formats() {
 
     let said = folder.farm(["report", "--format", "xml"]).exits(2);
     assert!(
-        said.stderr.contains("[possible values: md, json, csv]"),
+        said.stderr
+            .contains("[possible values: md, json, csv, junit, svg]"),
         "{}",
         said.stderr
     );

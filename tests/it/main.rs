@@ -25,6 +25,7 @@ mod older_run;
 mod output_folder;
 mod own_mounts;
 mod removing;
+mod report_formats;
 mod resume;
 mod schemas;
 mod signals;

@@ -1,0 +1,180 @@
+//! What `farm report` makes of a small real run, in every format.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+};
+
+use crate::support::{Folder, Said, files, lines};
+
+/// farm's starter suite, in `run`.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.farm(["init"]).exits(0);
+    let run = ["run", "eval/cases.jsonl", "--quiet", "--out", "run"];
+    folder.farm(run).exits(0);
+    folder
+}
+
+fn report(folder: &Folder, args: &[&str]) -> Said {
+    folder.farm(["report", "run"].iter().chain(args))
+}
+
+/// The rows of a CSV, with the cells of some columns.
+fn cells<const N: usize>(text: &str, columns: [&str; N]) -> Vec<[String; N]> {
+    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    let head = rows.headers().unwrap().clone();
+    let at = columns.map(|c| head.iter().position(|h| h == c).unwrap());
+    rows.records()
+        .map(|row| {
+            let row = row.unwrap();
+            at.map(|i| row[i].to_owned())
+        })
+        .collect()
+}
+
+#[test]
+fn every_format_says_the_same_twice() {
+    let folder = folder();
+    for args in [
+        &[][..],
+        &["--format", "md"],
+        &["--format", "json"],
+        &["--format", "csv"],
+        &["--rows", "cases"],
+        &["--rows", "sessions"],
+        &["--format", "csv", "--rows", "steps"],
+        &["--format", "junit"],
+        &["--format", "svg"],
+        &["--format", "svg", "--all"],
+    ] {
+        let said = report(&folder, args).exits(0);
+        assert_eq!(said.stderr, "", "{args:?}");
+        assert!(said.stdout.ends_with('\n'), "{args:?}");
+        assert_eq!(report(&folder, args).stdout, said.stdout, "{args:?}");
+    }
+}
+
+#[test]
+fn rows_of_sessions_and_steps_are_those_of_scores_and_traces() {
+    let folder = folder();
+    let sessions = report(&folder, &["--rows", "sessions"]).exits(0).stdout;
+    let of = ["variant", "case", "seed", "state", "tags"];
+    let sessions = cells(&sessions, of);
+    let scores = folder.lines("run/scores.jsonl");
+    assert_eq!((sessions.len(), scores.len()), (9, 9));
+    for ([variant, case, seed, state, tags], score) in sessions.iter().zip(&scores) {
+        assert_eq!(score["key"], format!("{variant}/{case}/{seed}"));
+        assert_eq!(score["state"], **state);
+        assert!(!tags.is_empty());
+    }
+
+    let steps = report(&folder, &["--rows", "steps"]).exits(0).stdout;
+    let steps = cells(&steps, ["case", "step", "observation", "observation_bytes"]);
+    let traces = files(&folder.path("run/traces"));
+    let traces = traces.iter().map(|path| fs::read_to_string(path).unwrap());
+    let traces: Vec<_> = traces.flat_map(|text| lines(&text)).collect();
+    let of_trace = traces.iter().filter(|line| line["type"] == "step");
+    assert_eq!(steps.len(), of_trace.count());
+    for [case, _, observation, bytes] in &steps {
+        let length = observation.len().to_string();
+        assert!(
+            bytes.is_empty() || *bytes == length,
+            "{case}: {observation}"
+        );
+    }
+}
+
+#[test]
+fn a_published_run_has_cases_and_no_sessions() {
+    let folder = folder();
+    fs::remove_file(folder.path("run/farm.db")).unwrap();
+    for format in ["csv", "junit", "svg"] {
+        report(&folder, &["--format", format]).exits(0);
+    }
+    for rows in ["sessions", "steps"] {
+        let said = report(&folder, &["--rows", rows]).exits(2);
+        assert_eq!(said.stdout, "");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(said.stderr, @r#"
+            error: run/farm.db is missing
+            hint: a published run has a summary and no database; traces and sessions are read from one
+            "#);
+        }
+    }
+}
+
+#[test]
+fn options_go_with_their_format() {
+    let folder = folder();
+    let said = report(&folder, &["--format", "svg", "--into", "README.md"]).exits(2);
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: --into goes with --format md alone
+    hint: leave --into out, or say --format md
+    "#);
+    report(&folder, &["--format", "md", "--rows", "steps"]).exits(2);
+    report(&folder, &["--rows", "steps", "--into", "README.md"]).exits(2);
+    report(&folder, &["--block", "results"]).exits(2);
+}
+
+#[test]
+fn a_block_of_a_readme_is_replaced_and_nothing_else() {
+    let folder = folder();
+    let around = [
+        "# Mine\r\n\r\n## Results\r\n<!-- farm:begin -->\r\n",
+        "<!-- farm:end -->\r\nend",
+    ];
+    folder.write("docs/README.md", around.join("old\r\n"));
+    let readme = folder.path("docs/README.md");
+    fs::set_permissions(&readme, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("docs/README.md", folder.path("README.md")).unwrap();
+
+    let said = report(&folder, &["--into", "README.md"]).exits(0);
+    assert_eq!(
+        (&*said.stdout, &*said.stderr),
+        ("", "README.md is rewritten\n")
+    );
+    let text = folder.read("docs/README.md");
+    let inside = text.strip_prefix(around[0]).unwrap();
+    let inside = inside.strip_suffix(around[1]).unwrap();
+    let markdown = report(&folder, &["--format", "md"]).stdout;
+    let nested = markdown.replace("\n#", "\n###").replace('\n', "\r\n");
+    assert_eq!(inside, format!("\r\n##{nested}\r\n"));
+    let mode = fs::metadata(&readme).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    assert!(folder.path("README.md").is_symlink());
+    assert_eq!(fs::read_dir(folder.path("docs")).unwrap().count(), 1);
+
+    let said = report(&folder, &["--into", "README.md", "--format", "md"]).exits(0);
+    assert_eq!(said.stderr, "README.md is up to date\n");
+    assert_eq!(folder.read("docs/README.md"), text);
+}
+
+#[test]
+fn a_readme_without_its_block_is_left_alone() {
+    let folder = folder();
+    let two =
+        "<!-- farm:begin a -->\n<!-- farm:end -->\n<!-- farm:begin b -->\n<!-- farm:end -->\n";
+    folder.write("none.md", "# Mine\n").write("two.md", two);
+    let said = report(&folder, &["--into", "none.md"]).exits(2);
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: none.md: no block of farm's
+    hint: add these two lines where it is to stand: <!-- farm:begin --> and <!-- farm:end -->
+    "#);
+    let said = report(&folder, &["--into", "two.md"]).exits(2);
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: two.md: several blocks: a, b
+    hint: say which one with --block NAME
+    "#);
+    let said = report(&folder, &["--into", "gone.md"]).exits(2);
+    assert!(
+        said.stderr.starts_with("error: gone.md cannot be read\n"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(folder.read("none.md"), "# Mine\n");
+    assert_eq!(folder.read("two.md"), two);
+
+    report(&folder, &["--into", "two.md", "--block", "b"]).exits(0);
+    assert!(folder.read("two.md").starts_with(&two[..two.len() - 18]));
+}
