@@ -10,22 +10,22 @@ cd "$(dirname "$0")/.."
 farm="${CARGO_TARGET_DIR:-target}/release/farm"
 new=results/.suite # beside results/suite, so that the relative paths in config.toml are the same
 
-# README.md with what farm prints between its markers, <!-- NAME:begin --> to <!-- NAME:end -->.
+# README.md into a file, with what farm prints in its blocks: screen and trace, each between its
+# markers <!-- NAME:begin --> and <!-- NAME:end -->, and farm's own.
 readme() {
     screen=$("$farm" report results/suite | sed -n '/^figures/,/^share/p; /^case/,/adv-011/p' | sed 's/^share.*/…/')
     trace=$("$farm" demo --out "$new-demo" 2>/dev/null | sed -n '/^step 1/,/^$/p')
-    results=$("$farm" report results/suite --format md | sed 's/^#/###/')
     rm -rf "$new-demo"
-    screen=$screen trace=$trace results=$results awk '
-        /^<!-- [a-z]+:end -->$/ { inside = 0 }
+    screen=$screen trace=$trace awk '
+        /^<!-- (screen|trace):end -->$/ { inside = 0 }
         !inside { print }
-        /^<!-- [a-z]+:begin -->$/ {
+        /^<!-- (screen|trace):begin -->$/ {
             inside = 1
             split($2, name, ":")
-            fence = name[1] == "results" ? "" : "```text\n"
-            print fence ENVIRON[name[1]] (fence ? "\n```" : "")
+            print "```text\n" ENVIRON[name[1]] "\n```"
         }
-    ' README.md
+    ' README.md >"$1"
+    "$farm" report results/suite --into "$1"
 }
 
 cargo build --release --quiet
@@ -35,15 +35,17 @@ trap 'exit 130' INT TERM
 "$farm" run eval/cases.jsonl --seeds 12 --out "$new" --quiet
 # What can be made again at will, and what names the host.
 rm -rf "$new/farm.db" "$new/traces" "$new/lock" "$new/timing.json"
+"$farm" report "$new" --format svg >"$new/forest.svg"
 
 if [ "${1:-}" = --check ]; then
     diff -ru --exclude=manifest.json results/suite "$new"
-    readme | diff -u README.md -
+    readme README.md.new
+    diff -u README.md README.md.new
     echo "results/suite and README.md are up to date"
 else
     rm -rf results/suite
     mv "$new" results/suite
-    readme >README.md.new
+    readme README.md.new
     mv README.md.new README.md
     echo "results/suite and README.md are remade"
 fi

@@ -217,7 +217,8 @@ pub(super) fn escape(name: &str) -> String {
         match c {
             '\n' | '\t' => out.push(' '),
             '<' => out.push_str("&lt;"),
-            '\\' | '|' | '*' | '`' => out.extend(['\\', c]),
+            '&' => out.push_str("&amp;"),
+            '\\' | '|' | '*' | '`' | '[' | ']' | '~' | '$' => out.extend(['\\', c]),
             _ => out.push(c),
         }
     }
@@ -230,6 +231,12 @@ mod tests {
 
     #[test]
     fn names_are_plain_text() {
-        assert_eq!(escape("a|b\n<c\u{202e}"), "a\\|b &lt;c\\\\u{202e}");
+        for (name, want) in [
+            ("a|b\n<c\u{202e}", r"a\|b &lt;c\\u{202e}"),
+            ("![x](y) ~~z~~ $1$", r"!\[x\](y) \~\~z\~\~ \$1\$"),
+            ("&lt;b>", "&amp;lt;b>"),
+        ] {
+            assert_eq!(escape(name), want);
+        }
     }
 }
