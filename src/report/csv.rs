@@ -23,7 +23,7 @@ use crate::{
 /// Characters of a text.
 const LONGEST: usize = 32_000;
 
-const HEAD: [&str; 27] = [
+const HEAD: [&str; 36] = [
     "variant",
     "case",
     "planned",
@@ -50,11 +50,21 @@ const HEAD: [&str; 27] = [
     "steps_hi",
     "completed",
     "scored",
+    "tokens_in",
+    "tokens_in_lo",
+    "tokens_in_hi",
+    "tokens_out",
+    "tokens_out_lo",
+    "tokens_out_hi",
+    "cost_usd",
+    "cost_usd_lo",
+    "cost_usd_hi",
     "failed_checks",
 ];
 
-/// Writes a header and a line per variant and case, in the order of the summary. `failed_checks`
-/// holds `name k/n` (failed in k of n), `; ` between them.
+/// Writes a header and a line per variant and case, in the order of the summary. Scores, steps,
+/// tokens and dollars are means per session; `failed_checks` holds `name k/n` (failed in k of n),
+/// `; ` between them.
 ///
 /// # Errors
 /// When `out` cannot be written to; the source is then its [`io::Error`].
@@ -105,6 +115,9 @@ fn line(variant: &VariantName, case: &CaseSummary) -> Vec<String> {
     line.extend(limits(&case.steps.mean));
     line.push(case.steps.completed.to_string());
     line.push(case.steps.scored.to_string());
+    for mean in [&case.tokens_in, &case.tokens_out, &case.cost_usd] {
+        line.extend(mean.as_ref().map(limits).unwrap_or_default());
+    }
     line.push(text(&listed::failed_checks(case).join("; ")));
     line
 }

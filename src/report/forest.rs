@@ -4,14 +4,17 @@
 //! from elsewhere, light or dark as the reader's system is. All its classes begin with `ff-`, and
 //! it has no ids, so several may stand in one page. The same summary gives the same bytes.
 
+mod canvas;
 mod look;
 
 use std::fmt::Write as _;
 
+use canvas::Canvas;
+
 use super::{
     cases::{self, Group},
     overall,
-    text::{self, Unit, visible},
+    text::{self, Unit},
 };
 use crate::domain::{CaseSummary, Figure, Reading, Summary, VariantSummary};
 
@@ -59,22 +62,21 @@ pub fn render(summary: &Summary, marks: Option<usize>) -> String {
     let bottom = plot.y;
     plot.axis();
     plot.foot(groups.len() - shown.len());
-    plot.finish(top, guides, bottom)
+    let under = plot.grid([top, bottom], [guides, bottom]);
+    under.picture(&plot.canvas, WIDTH, plot.y, &about(summary))
 }
 
 struct Plot<'a> {
     summary: &'a Summary,
     /// What is drawn over the grid.
-    body: String,
+    canvas: Canvas,
     /// Where the next thing begins.
     y: f64,
     /// Where 0 and 1 are.
     left: f64,
     right: f64,
-    /// Where the numbers end.
+    /// Where the rates end, in numbers.
     numbers: f64,
-    /// The height of a mark's row.
-    row: f64,
 }
 
 impl<'a> Plot<'a> {
@@ -82,35 +84,27 @@ impl<'a> Plot<'a> {
         let ids = shown.iter().map(|g| name(g.id.as_str()));
         let labels = ids.chain(READINGS.map(|(_, label)| label.to_owned()));
         let label = labels.map(|l| l.chars().count()).max().unwrap_or(0);
-        let figures = shown.iter().flat_map(|g| &g.of).flatten();
-        let figures = figures.map(|c| &c.pass_rate);
+        let of_cases = shown.iter().flat_map(|g| &g.of).flatten();
+        let of_cases = of_cases.map(|c| &c.pass_rate);
         let overall = summary.variants.iter().map(|v| &v.overall.pass_rate.fixed);
-        let n = figures.chain(overall).map(|f| text::sessions(f).len());
+        let n = of_cases.chain(overall).map(|f| text::sessions(f).len());
         let numbers = WIDTH - PAD - 12.0 - width(n.max().unwrap_or(1));
         Self {
             summary,
-            body: String::new(),
+            canvas: Canvas::default(),
             y: PAD,
             left: PAD + width(label) + 16.0,
             right: numbers - width("0.000 [0.000, 0.000]".len()) - 18.0,
             numbers,
-            row: if summary.variants.len() > 1 {
-                15.0
-            } else {
-                16.0
-            },
         }
     }
 
     fn title(&mut self, cases: usize) {
         let ledger = &self.summary.ledger;
         let of = match self.summary.variants.as_slice() {
-            [only] => format!(" of {}", name(only.variant.as_str())),
-            _ => " by case".to_owned(),
+            [only] => format!("Pass rate of {}", name(only.variant.as_str())),
+            _ => "Pass rate by case".to_owned(),
         };
-        self.y += 14.0;
-        self.text("ff-title", PAD, &format!("Pass rate{of}"));
-        self.y += 19.0;
         let mut words = format!(
             "{} · {} of {} scored",
             text::plural(cases as u64, "case"),
@@ -120,8 +114,9 @@ impl<'a> Plot<'a> {
         if ledger.missing() > 0 {
             let _ = write!(words, " · missing: {}", cases::missing(ledger));
         }
-        self.text("ff-note", PAD, &words);
-        self.y += 10.0;
+        self.canvas.text("ff-title", PAD, self.y + 14.0, &of);
+        self.canvas.text("ff-note", PAD, self.y + 33.0, &words);
+        self.y += 43.0;
     }
 
     /// Which mark is which variant's; one variant stands in the title.
@@ -134,30 +129,30 @@ impl<'a> Plot<'a> {
         let mut x = PAD;
         for (i, variant) in variants.iter().enumerate() {
             let label = name(variant.variant.as_str());
-            let wide = 16.0 + width(label.chars().count()) + 22.0;
-            if x > PAD && x + wide > WIDTH - PAD + 22.0 {
-                x = PAD;
+            let end = x + 16.0 + width(label.chars().count());
+            if x > PAD && end > WIDTH - PAD {
                 self.y += 18.0;
+                x = PAD;
             }
-            let _ = write!(self.body, "<g class=\"{}\">", look::colour(i));
-            self.mark(i, x + 5.0);
-            self.body.push_str("</g>\n");
-            self.middle("ff-text", x + 16.0, &label);
-            x += wide;
+            let y = self.y;
+            self.canvas.coloured(i, |c| c.mark(i, x + 5.0, y));
+            self.canvas.label("ff-text", x + 16.0, y, &label);
+            x += 38.0 + width(label.chars().count());
         }
         self.y += 12.0;
     }
 
-    /// The heads of the columns, with the axis between them.
+    /// The heads of the columns.
     fn heads(&mut self) {
         self.y += 20.0;
         self.ticks();
-        let level = self.summary.variants.first().map(|v| {
-            let figure = &v.overall.pass_rate.fixed;
-            format!("pass rate [{}]", text::level(figure))
-        });
-        self.text("ff-note ff-end", self.numbers, &level.unwrap_or_default());
-        self.text("ff-note ff-end", WIDTH - PAD, "n");
+        if let Some(variant) = self.summary.variants.first() {
+            let level = text::level(&variant.overall.pass_rate.fixed);
+            let head = format!("pass rate [{level}]");
+            let canvas = &mut self.canvas;
+            canvas.text("ff-note ff-end", self.numbers, self.y, &head);
+            canvas.text("ff-note ff-end", WIDTH - PAD, self.y, "n");
+        }
         self.y += 6.0;
     }
 
@@ -166,106 +161,77 @@ impl<'a> Plot<'a> {
         if self.summary.reading == Reading::Sample {
             readings.reverse();
         }
+        let variants = &self.summary.variants;
         for (i, (reading, label)) in readings.into_iter().enumerate() {
-            let variants = &self.summary.variants;
-            let rates = variants
-                .iter()
-                .map(|v| Some((overall::first(&v.overall.pass_rate, reading), String::new())));
-            let rates: Vec<_> = rates.collect();
-            self.group(label, &rates, i % 2 == 0, Kind::Overall);
+            let rates = variants.iter().map(|v| Row::Overall(rate(v, reading)));
+            self.group(label, &rates.map(Some).collect::<Vec<_>>(), i % 2 == 0);
         }
         self.y += 10.0;
     }
 
     fn cases(&mut self, groups: &[Group<'_>]) {
         for (i, group) in groups.iter().enumerate() {
-            let of = group.of.iter();
-            let rates: Vec<_> = of.map(|c| c.map(|c| (&c.pass_rate, unscored(c)))).collect();
-            self.group(group.id.as_str(), &rates, i % 2 == 0, Kind::Case);
+            let rows = group.of.iter().map(|case| case.map(Row::Case));
+            self.group(group.id.as_str(), &rows.collect::<Vec<_>>(), i % 2 == 0);
         }
     }
 
-    /// One label with a row for each variant: a figure, and what is said in place of one.
-    fn group(
-        &mut self,
-        label: &str,
-        rates: &[Option<(&Figure, String)>],
-        striped: bool,
-        kind: Kind,
-    ) {
-        let inner = if rates.len() > 1 { 4.0 } else { 2.0 };
-        let height = self.row * rates.len() as f64 + 2.0 * inner;
-        if striped {
-            let _ = writeln!(
-                self.body,
-                r#"<rect class="ff-stripe" x="{}" y="{}" width="{}" height="{}" rx="3"/>"#,
-                px(PAD - 6.0),
-                px(self.y),
-                px(WIDTH - 2.0 * PAD + 12.0),
-                px(height)
-            );
-        }
-        let top = self.y;
-        self.y = top + height / 2.0;
-        let class = match kind {
-            Kind::Overall => "ff-text ff-strong",
-            Kind::Case => "ff-text",
+    /// One label with a row for each variant.
+    fn group(&mut self, label: &str, rows: &[Option<Row<'_>>], striped: bool) {
+        let (row, inner) = match rows.len() {
+            0 | 1 => (16.0, 2.0),
+            _ => (15.0, 4.0),
         };
-        self.middle(class, PAD, &name(label));
-        for (i, rate) in rates.iter().enumerate() {
-            self.y = top + inner + self.row * (i as f64 + 0.5);
-            if let Some((figure, instead)) = rate {
-                self.row(i, label, figure, instead, kind);
+        let (top, height) = (self.y, row * rows.len() as f64 + 2.0 * inner);
+        if striped {
+            let at = [PAD - 6.0, top, WIDTH - 2.0 * PAD + 12.0, height];
+            self.canvas.rect("ff-stripe", at, 3.0);
+        }
+        let class = match rows.first() {
+            Some(Some(Row::Overall(_))) => "ff-text ff-strong",
+            _ => "ff-text",
+        };
+        self.canvas
+            .label(class, PAD, top + height / 2.0, &name(label));
+        for (i, of) in rows.iter().enumerate() {
+            if let Some(of) = of {
+                self.y = top + inner + row * (i as f64 + 0.5);
+                self.row(i, label, *of);
             }
         }
         self.y = top + height;
     }
 
-    fn row(&mut self, i: usize, label: &str, figure: &Figure, instead: &str, kind: Kind) {
-        let of = self.summary.variants.get(i).map(|v| v.variant.as_str());
-        let _ = writeln!(
-            self.body,
-            "<g class=\"{}\"><title>{}</title>",
-            look::colour(i),
-            escape(&format!(
-                "{label}, {}: {}",
-                of.unwrap_or_default(),
-                text::figure(figure, Unit::Plain)
-            ))
-        );
-        if let Some(estimate) = figure.estimate {
-            let [lo, at, hi] = [
-                figure.lo.unwrap_or(estimate),
-                estimate,
-                figure.hi.unwrap_or(estimate),
-            ]
-            .map(|p| px(self.x(p)));
-            let y = px(self.y);
-            match kind {
-                Kind::Overall => {
-                    let (above, below) = (px(self.y - 6.0), px(self.y + 6.0));
-                    let _ = writeln!(
-                        self.body,
-                        r#"<path class="ff-diamond" d="M{lo} {y}L{at} {above}L{hi} {y}L{at} {below}Z"/>"#
-                    );
-                }
-                Kind::Case => {
-                    let cap = px(self.y - 3.0);
-                    let _ = writeln!(
-                        self.body,
-                        r#"<path class="ff-bar" d="M{lo} {y}H{hi}M{lo} {cap}v6M{hi} {cap}v6"/>"#
-                    );
+    /// The row of one variant, its middle on the present line.
+    fn row(&mut self, i: usize, label: &str, row: Row<'_>) {
+        let (y, left) = (self.y, self.left);
+        let figure = row.figure();
+        let at = |p: f64| self.x(p);
+        let limits = figure.estimate.map(|p| {
+            let [lo, hi] = [figure.lo, figure.hi].map(|l| at(l.unwrap_or(p)));
+            [lo, at(p), hi]
+        });
+        let variant = self.summary.variants.get(i);
+        let variant = variant.map_or("", |v| v.variant.as_str());
+        let canvas = &mut self.canvas;
+        canvas.coloured(i, |c| {
+            let rate = text::figure(figure, Unit::Plain);
+            c.title(&format!("{label}, {variant}: {rate}"));
+            match (row, limits) {
+                (Row::Overall(_), Some(limits)) => c.diamond(y, limits),
+                (Row::Case(_), Some([lo, _, hi])) => c.bar(y, [lo, hi]),
+                (Row::Overall(_), None) => {}
+                (Row::Case(case), None) => {
+                    c.label("ff-note", left + 6.0, y, &unscored(case));
                 }
             }
-            self.mark(i, self.x(estimate));
-            self.body.push('\n');
-        } else {
-            self.middle("ff-note", self.left + 6.0, instead);
-        }
-        self.body.push_str("</g>\n");
+            if let Some([_, at, _]) = limits {
+                c.mark(i, at, y);
+            }
+        });
         let numbers = text::bare(figure, Unit::Plain);
-        self.middle("ff-text ff-end", self.numbers, &numbers);
-        self.middle("ff-text ff-end", WIDTH - PAD, &text::sessions(figure));
+        canvas.label("ff-text ff-end", self.numbers, y, &numbers);
+        canvas.label("ff-text ff-end", WIDTH - PAD, y, &text::sessions(figure));
     }
 
     fn axis(&mut self) {
@@ -274,119 +240,66 @@ impl<'a> Plot<'a> {
         self.y += 8.0;
     }
 
+    fn ticks(&mut self) {
+        for (p, label) in TICKS {
+            let x = self.x(p);
+            self.canvas.text("ff-note ff-centre", x, self.y, label);
+        }
+    }
+
     fn foot(&mut self, left_out: usize) {
         let variants = &self.summary.variants;
         let mut lines = Vec::new();
         if left_out > 0 {
-            lines.push(format!(
-                "The worst cases are shown; {} left out.",
-                match left_out {
-                    1 => "1 better one is".to_owned(),
-                    n => format!("{} better ones are", text::count(n as u64)),
-                }
-            ));
+            let better = match left_out {
+                1 => "1 better one is".to_owned(),
+                n => format!("{} better ones are", text::count(n as u64)),
+            };
+            lines.push(format!("The worst cases are shown; {better} left out."));
         }
         if let Some(first) = variants.first() {
-            let rate = &first.overall.pass_rate;
-            let mut methods = format!(
-                "{} intervals: {} for these cases, {} for new ones",
-                text::level(&rate.fixed),
-                text::method(&rate.fixed.method),
-                text::method(&rate.sample.method),
-            );
-            if let Some(case) = first.cases.first() {
-                let _ = write!(
-                    methods,
-                    ", {} for a case",
-                    text::method(&case.pass_rate.method)
-                );
-            }
-            lines.push(methods + ". n: sessions scored (/ planned).");
-            if variants.len() <= GUIDES {
-                lines.push("Dashed: the pass rate over all cases.".to_owned());
-            }
+            lines.push(methods(first));
         }
-        if variants.len() > 1 {
-            lines.push(
-                "Overlapping intervals do not compare variants: compare them case by case."
-                    .to_owned(),
-            );
+        match variants.len() {
+            0 => {}
+            1 => lines.push("Dashed: the pass rate over all cases.".to_owned()),
+            n => lines.push(format!(
+                "{}Overlapping intervals do not compare variants: compare them case by case.",
+                if n > GUIDES {
+                    ""
+                } else {
+                    "Dashed: the pass rate over all cases. "
+                }
+            )),
         }
         for line in lines {
             self.y += 15.0;
-            self.text("ff-note", PAD, &line);
+            self.canvas.text("ff-note", PAD, self.y, &line);
         }
         self.y += PAD - 4.0;
     }
 
-    /// Grid and guides lie under everything, so the picture is put together last.
-    fn finish(self, top: f64, guides: f64, bottom: f64) -> String {
-        let (wide, high) = (px(WIDTH), px(self.y));
-        let about = escape(&about(self.summary));
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ff-plot\" width=\"{wide}\" \
-             height=\"{high}\" viewBox=\"0 0 {wide} {high}\" role=\"img\" aria-label=\"{about}\">\n"
-        );
-        svg.push_str(look::STYLE);
-        let _ = writeln!(
-            svg,
-            r#"<rect class="ff-back" x="0.5" y="0.5" width="{}" height="{}" rx="8"/>"#,
-            px(WIDTH - 1.0),
-            px(self.y - 1.0)
-        );
-        // Stripes are part of the body and translucent, so lines under them show through.
+    /// What lies under the marks: the grid, and through the cases the rate over all of them.
+    fn grid(&self, lines: [f64; 2], guides: [f64; 2]) -> Canvas {
+        let mut under = Canvas::default();
         for (p, _) in TICKS {
-            let class = if p == 0.0 || p == 1.0 {
-                "ff-grid ff-end-line"
-            } else {
-                "ff-grid"
+            let class = match p {
+                0.0 | 1.0 => "ff-grid ff-edge",
+                _ => "ff-grid",
             };
-            line(&mut svg, class, self.x(p), top, bottom);
+            under.upright(class, self.x(p), lines);
         }
         let variants = &self.summary.variants;
-        for (i, variant) in variants
+        let few = variants
             .iter()
             .enumerate()
-            .filter(|_| variants.len() <= GUIDES)
-        {
-            if let Some(p) = first(variant, self.summary.reading).estimate {
-                let _ = write!(svg, "<g class=\"{}\">", look::colour(i));
-                line(&mut svg, "ff-guide", self.x(p), guides, bottom);
-                svg.push_str("</g>\n");
+            .filter(|_| variants.len() <= GUIDES);
+        for (i, variant) in few {
+            if let Some(p) = rate(variant, self.summary.reading).estimate {
+                under.coloured(i, |c| c.upright("ff-guide", self.x(p), guides));
             }
         }
-        svg + &self.body + "</svg>\n"
-    }
-
-    fn ticks(&mut self) {
-        for (p, label) in TICKS {
-            self.text("ff-note ff-centre", self.x(p), label);
-        }
-    }
-
-    fn mark(&mut self, i: usize, x: f64) {
-        let (x, y, shape) = (px(x), px(self.y), look::shape(i));
-        let _ = write!(
-            self.body,
-            r#"<path class="ff-mark" transform="translate({x} {y})" d="{shape}"/>"#
-        );
-    }
-
-    /// Text that stands on the present line.
-    fn text(&mut self, class: &str, x: f64, text: &str) {
-        let (x, y) = (px(x), px(self.y));
-        let _ = writeln!(
-            self.body,
-            r#"<text class="{class}" x="{x}" y="{y}">{}</text>"#,
-            escape(text)
-        );
-    }
-
-    /// Text whose middle is on the present line.
-    fn middle(&mut self, class: &str, x: f64, text: &str) {
-        self.y += 4.0;
-        self.text(class, x, text);
-        self.y -= 4.0;
+        under
     }
 
     fn x(&self, p: f64) -> f64 {
@@ -394,36 +307,58 @@ impl<'a> Plot<'a> {
     }
 }
 
+/// What a row shows of a variant.
 #[derive(Clone, Copy)]
-enum Kind {
-    Overall,
-    Case,
+enum Row<'a> {
+    Overall(&'a Figure),
+    Case(&'a CaseSummary),
 }
 
-fn first(variant: &VariantSummary, reading: Reading) -> &Figure {
+impl<'a> Row<'a> {
+    fn figure(self) -> &'a Figure {
+        match self {
+            Self::Overall(figure) => figure,
+            Self::Case(case) => &case.pass_rate,
+        }
+    }
+}
+
+fn rate(variant: &VariantSummary, reading: Reading) -> &Figure {
     overall::first(&variant.overall.pass_rate, reading)
 }
 
 /// The picture in words, for those who do not see it.
 fn about(summary: &Summary) -> String {
     let rates = summary.variants.iter().map(|v| {
-        let rate = text::counted(first(v, summary.reading), Unit::Plain);
+        let rate = text::counted(rate(v, summary.reading), Unit::Plain);
         format!("{} {rate}", v.variant)
     });
-    let rates: Vec<String> = rates.collect();
+    let rates = rates.collect::<Vec<_>>().join("; ");
+    format!("Pass rates with their intervals, over all cases and by case: {rates}")
+}
+
+/// How the intervals are made.
+fn methods(variant: &VariantSummary) -> String {
+    let rate = &variant.overall.pass_rate;
+    let case = variant.cases.first().map(|case| {
+        let method = text::method(&case.pass_rate.method);
+        format!(", {method} for a case")
+    });
     format!(
-        "Pass rates with their intervals, over all cases and by case: {}",
-        rates.join("; ")
+        "{} intervals: {} for these cases, {} for new ones{}. n: sessions scored (/ planned).",
+        text::level(&rate.fixed),
+        text::method(&rate.fixed.method),
+        text::method(&rate.sample.method),
+        case.unwrap_or_default()
     )
 }
 
 /// What stands in place of a mark: where the sessions of the case are.
 fn unscored(case: &CaseSummary) -> String {
     let rows = case.ledger.rows().into_iter().filter(|(_, n)| *n > 0);
-    let states: Vec<String> = rows
-        .map(|(state, n)| format!("{} {state}", text::count(n)))
-        .collect();
-    format!("no session scored: {}", states.join(", "))
+    let states = rows.map(|(state, n)| format!("{} {state}", text::count(n)));
+    let states = states.collect::<Vec<_>>().join(", ");
+    format!("no session scored: {states}")
 }
 
 /// A name that is not too long.
@@ -440,33 +375,6 @@ fn name(text: &str) -> String {
 
 fn width(chars: usize) -> f64 {
     chars as f64 * CHAR
-}
-
-fn line(svg: &mut String, class: &str, x: f64, top: f64, bottom: f64) {
-    let (x, top, bottom) = (px(x), px(top), px(bottom));
-    let _ = writeln!(svg, r#"<path class="{class}" d="M{x} {top}V{bottom}"/>"#);
-}
-
-/// Pixels with at most one decimal.
-fn px(x: f64) -> String {
-    let text = format!("{x:.1}");
-    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
-}
-
-/// Names that others gave, as text of XML: one line, nothing unseen, no markup.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the renderers make of the fixture, whole, as a person sees it.
 
-use super::{Style, csv, fixture, markdown, session, terminal};
+use super::{Style, csv, fixture, forest, junit, markdown, session, terminal};
 use crate::domain::trace::Record;
 
 fn view(width: usize) -> terminal::View<'static> {
@@ -337,15 +337,155 @@ fn csv_has_a_line_per_variant_and_case() {
     let mut out = Vec::new();
     csv::cases(&fixture::summary(), &mut out).unwrap();
     insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
-    variant,case,planned,passed,failed,errored,killed,not_run,skipped,unscored,pass_rate,pass_rate_lo,pass_rate_hi,method,level,label,max_failure_rate,flakiness,verifier_score,verifier_score_lo,verifier_score_hi,steps,steps_lo,steps_hi,completed,scored,failed_checks
-    baseline,arith-001,12,12,0,0,0,0,0,0,1,0.7575059904469021,1,wilson,0.95,always,0.24249400955309786,0,0.969,0.9,0.99,2,,,12,12,
-    baseline,file-002,12,11,1,0,0,0,0,0,0.9166666666666666,0.6461200862787543,0.9851349057603306,wilson,0.95,flaky,,0.16666666666666666,0.969,0.9,0.99,2.25,,,12,12,steps 1/12
-    baseline,file-007,12,8,4,0,0,0,0,0,0.6666666666666666,0.39062208694049383,0.8618799098751401,wilson,0.95,flaky,,0.48484848484848486,0.969,0.9,0.99,3,,,12,12,answer_number 4/12; status 1/12
-    baseline,web-003,12,0,12,0,0,0,0,0,0,0,0.2424940095530979,wilson,0.95,never,,0,0.969,0.9,0.99,2.8,,,12,12,answer_contains 12/12; status 2/12
-    cautious,arith-001,12,11,0,1,0,0,0,0,1,0.7411670300055737,1,wilson,0.95,always,0.2588329699944263,0,0.969,0.9,0.99,2,,,11,11,
-    cautious,file-002,12,12,0,0,0,0,0,0,1,0.7575059904469021,1,wilson,0.95,always,0.24249400955309786,0,0.969,0.9,0.99,2.25,,,12,12,
-    cautious,file-007,12,3,5,2,0,2,0,0,0.375,0.1368442847391229,0.694257607346229,wilson,0.95,flaky,,0.5357142857142857,0.969,0.9,0.99,3,,,8,8,answer_number 5/8
-    cautious,web-003,12,0,0,0,0,12,0,0,,,,wilson,0.95,,,,,,,,,,0,0,
+    variant,case,planned,passed,failed,errored,killed,not_run,skipped,unscored,pass_rate,pass_rate_lo,pass_rate_hi,method,level,label,max_failure_rate,flakiness,verifier_score,verifier_score_lo,verifier_score_hi,steps,steps_lo,steps_hi,completed,scored,tokens_in,tokens_in_lo,tokens_in_hi,tokens_out,tokens_out_lo,tokens_out_hi,cost_usd,cost_usd_lo,cost_usd_hi,failed_checks
+    baseline,arith-001,12,12,0,0,0,0,0,0,1,0.7575059904469021,1,wilson,0.95,always,0.24249400955309786,0,0.969,0.9,0.99,2,,,12,12,384,,,,,,0.0123,,,
+    baseline,file-002,12,11,1,0,0,0,0,0,0.9166666666666666,0.6461200862787543,0.9851349057603306,wilson,0.95,flaky,,0.16666666666666666,0.969,0.9,0.99,2.25,,,12,12,384,,,,,,0.0123,,,steps 1/12
+    baseline,file-007,12,8,4,0,0,0,0,0,0.6666666666666666,0.39062208694049383,0.8618799098751401,wilson,0.95,flaky,,0.48484848484848486,0.969,0.9,0.99,3,,,12,12,384,,,,,,0.0123,,,answer_number 4/12; status 1/12
+    baseline,web-003,12,0,12,0,0,0,0,0,0,0,0.2424940095530979,wilson,0.95,never,,0,0.969,0.9,0.99,2.8,,,12,12,384,,,,,,0.0123,,,answer_contains 12/12; status 2/12
+    cautious,arith-001,12,11,0,1,0,0,0,0,1,0.7411670300055737,1,wilson,0.95,always,0.2588329699944263,0,0.969,0.9,0.99,2,,,11,11,384,,,,,,0.0123,,,
+    cautious,file-002,12,12,0,0,0,0,0,0,1,0.7575059904469021,1,wilson,0.95,always,0.24249400955309786,0,0.969,0.9,0.99,2.25,,,12,12,384,,,,,,0.0123,,,
+    cautious,file-007,12,3,5,2,0,2,0,0,0.375,0.1368442847391229,0.694257607346229,wilson,0.95,flaky,,0.5357142857142857,0.969,0.9,0.99,3,,,8,8,384,,,,,,0.0123,,,answer_number 5/8
+    cautious,web-003,12,0,0,0,0,12,0,0,,,,wilson,0.95,,,,,,,,,,0,0,,,,,,,,,,
+    "#);
+}
+
+#[test]
+fn junit_has_a_test_for_each_case() {
+    let mut summary = fixture::summary();
+    summary.variants.remove(0);
+    insta::assert_snapshot!(junit::render(&summary).unwrap(), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="farm" tests="4" skipped="1" failures="1" errors="1">
+        <testsuite name="cautious" tests="4" skipped="1" errors="1" failures="1">
+            <properties>
+                <property name="pass_rate" value="0.733"/>
+                <property name="pass_rate_lo" value="0.55"/>
+                <property name="pass_rate_hi" value="0.85"/>
+                <property name="level" value="0.95"/>
+                <property name="method" value="strat_wilson"/>
+                <property name="planned" value="48"/>
+                <property name="passed" value="26"/>
+                <property name="failed" value="5"/>
+                <property name="errored" value="3"/>
+                <property name="not_run" value="14"/>
+            </properties>
+            <testcase name="arith-001" classname="cautious">
+                <properties>
+                    <property name="pass_rate" value="1"/>
+                    <property name="pass_rate_lo" value="0.7411670300055737"/>
+                    <property name="pass_rate_hi" value="1"/>
+                    <property name="level" value="0.95"/>
+                    <property name="method" value="wilson"/>
+                    <property name="planned" value="12"/>
+                    <property name="passed" value="11"/>
+                    <property name="errored" value="1"/>
+                    <property name="label" value="always"/>
+                </properties>
+                <error message="pass rate 1.000 [0.741, 1.000] n=11/12 Wilson 95 %; 11 passed, 1 errored" type="infrastructure"/>
+            </testcase>
+            <testcase name="file-002" classname="cautious">
+                <properties>
+                    <property name="pass_rate" value="1"/>
+                    <property name="pass_rate_lo" value="0.7575059904469021"/>
+                    <property name="pass_rate_hi" value="1"/>
+                    <property name="level" value="0.95"/>
+                    <property name="method" value="wilson"/>
+                    <property name="planned" value="12"/>
+                    <property name="passed" value="12"/>
+                    <property name="label" value="always"/>
+                </properties>
+            </testcase>
+            <testcase name="file-007" classname="cautious">
+                <properties>
+                    <property name="pass_rate" value="0.375"/>
+                    <property name="pass_rate_lo" value="0.1368442847391229"/>
+                    <property name="pass_rate_hi" value="0.694257607346229"/>
+                    <property name="level" value="0.95"/>
+                    <property name="method" value="wilson"/>
+                    <property name="planned" value="12"/>
+                    <property name="passed" value="3"/>
+                    <property name="failed" value="5"/>
+                    <property name="errored" value="2"/>
+                    <property name="not_run" value="2"/>
+                    <property name="label" value="flaky"/>
+                </properties>
+                <failure message="pass rate 0.375 [0.137, 0.694] n=8/12 Wilson 95 %; 3 passed, 5 failed, 2 errored, 2 not_run; failed checks: answer_number 5/8" type="checks"/>
+            </testcase>
+            <testcase name="web-003" classname="cautious">
+                <properties>
+                    <property name="level" value="0.95"/>
+                    <property name="method" value="wilson"/>
+                    <property name="planned" value="12"/>
+                    <property name="not_run" value="12"/>
+                </properties>
+                <skipped message="pass rate n/a n=0/12; 12 not_run"/>
+            </testcase>
+        </testsuite>
+    </testsuites>
+    "#);
+}
+
+#[test]
+fn a_plot_is_drawn_to_the_pixel() {
+    let mut summary = fixture::summary();
+    summary.variants.truncate(1);
+    summary.variants[0].cases.drain(1..3);
+    let svg = forest::render(&summary, Some(1));
+    let (_, drawn) = svg.split_once("</style>").unwrap();
+    insta::assert_snapshot!(drawn, @r#"
+    <rect class="ff-back" x="0.5" y="0.5" width="859" height="243" rx="8"/>
+    <path class="ff-grid ff-edge" d="M183.4 89V159"/>
+    <path class="ff-grid" d="M303.2 89V159"/>
+    <path class="ff-grid" d="M423 89V159"/>
+    <path class="ff-grid" d="M542.8 89V159"/>
+    <path class="ff-grid ff-edge" d="M662.6 89V159"/>
+    <g class="ff-c0">
+    <path class="ff-guide" d="M493 139V159"/>
+    </g>
+    <text class="ff-title" x="20" y="34">Pass rate of baseline</text>
+    <text class="ff-note" x="20" y="53">2 cases · 79 of 96 sessions scored · missing: 3 errored, 14 not_run</text>
+    <text class="ff-note ff-centre" x="183.4" y="83">0</text>
+    <text class="ff-note ff-centre" x="303.2" y="83">0.25</text>
+    <text class="ff-note ff-centre" x="423" y="83">0.5</text>
+    <text class="ff-note ff-centre" x="542.8" y="83">0.75</text>
+    <text class="ff-note ff-centre" x="662.6" y="83">1</text>
+    <text class="ff-note ff-end" x="814.6" y="83">pass rate [95 %]</text>
+    <text class="ff-note ff-end" x="840" y="83">n</text>
+    <rect class="ff-stripe" x="14" y="89" width="832" height="20" rx="3"/>
+    <text class="ff-text ff-strong" x="20" y="103">these cases, new seeds</text>
+    <g class="ff-c0">
+    <title>these cases, new seeds, baseline: 0.646 [0.548, 0.733] n=48 strat. Wilson 95 %</title>
+    <path class="ff-diamond" d="M446 99L493 93L534.7 99L493 105Z"/>
+    <path class="ff-mark" transform="translate(493 99)" d="M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z"/>
+    </g>
+    <text class="ff-text ff-end" x="814.6" y="103">0.646 [0.548, 0.733]</text>
+    <text class="ff-text ff-end" x="840" y="103">48</text>
+    <text class="ff-text ff-strong" x="20" y="123">new cases like these</text>
+    <g class="ff-c0">
+    <title>new cases like these, baseline: 0.646 [0.199, 0.936] n=48 gen. Jeffreys 95 %</title>
+    <path class="ff-diamond" d="M278.8 119L493 113L631.9 119L493 125Z"/>
+    <path class="ff-mark" transform="translate(493 119)" d="M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z"/>
+    </g>
+    <text class="ff-text ff-end" x="814.6" y="123">0.646 [0.199, 0.936]</text>
+    <text class="ff-text ff-end" x="840" y="123">48</text>
+    <rect class="ff-stripe" x="14" y="139" width="832" height="20" rx="3"/>
+    <text class="ff-text" x="20" y="153">web-003</text>
+    <g class="ff-c0">
+    <title>web-003, baseline: 0.000 [0.000, 0.242] n=12 Wilson 95 %</title>
+    <path class="ff-bar" d="M183.4 149H299.6M183.4 146v6M299.6 146v6"/>
+    <path class="ff-mark" transform="translate(183.4 149)" d="M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z"/>
+    </g>
+    <text class="ff-text ff-end" x="814.6" y="153">0.000 [0.000, 0.242]</text>
+    <text class="ff-text ff-end" x="840" y="153">12</text>
+    <text class="ff-note ff-centre" x="183.4" y="175">0</text>
+    <text class="ff-note ff-centre" x="303.2" y="175">0.25</text>
+    <text class="ff-note ff-centre" x="423" y="175">0.5</text>
+    <text class="ff-note ff-centre" x="542.8" y="175">0.75</text>
+    <text class="ff-note ff-centre" x="662.6" y="175">1</text>
+    <text class="ff-note" x="20" y="198">The worst cases are shown; 1 better one is left out.</text>
+    <text class="ff-note" x="20" y="213">95 % intervals: strat. Wilson for these cases, gen. Jeffreys for new ones, Wilson for a case. n: sessions scored (/ planned).</text>
+    <text class="ff-note" x="20" y="228">Dashed: the pass rate over all cases.</text>
+    </svg>
     "#);
 }
 

@@ -37,7 +37,7 @@ pub(super) const STYLE: &str = r#"<style>
 .ff-back{fill:#fff;stroke:#d1d9e0}
 .ff-stripe{fill:#818b98;fill-opacity:.1}
 .ff-grid{fill:none;stroke:#818b98;stroke-opacity:.3}
-.ff-end-line{stroke-opacity:.6}
+.ff-edge{stroke-opacity:.6}
 .ff-guide{fill:none;stroke:currentColor;stroke-opacity:.6;stroke-dasharray:3 3}
 .ff-bar{fill:none;stroke:currentColor;stroke-width:1.6}
 .ff-diamond{fill:currentColor;fill-opacity:.3}
