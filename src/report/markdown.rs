@@ -7,7 +7,7 @@ use super::{
     overall::{self, Form},
     text::{self, Unit},
 };
-use crate::domain::{Ledger, Summary, SummaryStatus, VariantSummary};
+use crate::domain::{CaseSummary, Ledger, Summary, SummaryStatus, VariantSummary};
 
 /// Cases listed of each variant; `summary.json` has all.
 const CASES: usize = 200;
@@ -110,44 +110,59 @@ fn figures(doc: &mut String, summary: &Summary) {
     }
 }
 
+/// What matters most stands first: a page as narrow as GitHub's shows the rest when it is scrolled.
 fn case_table(doc: &mut String, variant: &VariantSummary) {
-    let head = [
-        "case",
-        "pass rate",
+    let all = cases::worst_first(variant);
+    let shown = all.get(..CASES).unwrap_or(&all);
+    let is_missing = shown.iter().any(|case| case.ledger.missing() > 0);
+    let mut head = vec!["case", "pass rate", "n", "failed checks"];
+    if is_missing {
+        head.push("missing");
+    }
+    head.extend([
         "label",
         "may fail",
+        "flakiness",
         "steps",
         "completed",
         "verifier score",
-        "flakiness",
-        "missing",
-        "failed checks",
-    ]
-    .map(str::to_owned);
+    ]);
+    let head: Vec<String> = head.into_iter().map(str::to_owned).collect();
     let number = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), text::number);
-    let all = cases::worst_first(variant);
-    let rows: Vec<Vec<String>> = all
-        .iter()
-        .take(CASES)
-        .map(|case| {
-            vec![
-                case.id.to_string(),
-                text::figure(&case.pass_rate, Unit::Plain),
-                cases::label(case).to_owned(),
-                number(case.max_failure_rate),
-                number(case.steps.mean.estimate),
-                format!("{}/{}", case.steps.completed, case.steps.scored),
-                number(case.verifier_score.estimate),
-                number(case.flakiness),
-                cases::missing(&case.ledger),
-                escape(&cases::failed_checks(case).join(", ")),
-            ]
-        })
-        .collect();
+    let row = |case: &&CaseSummary| {
+        let mut row = vec![
+            case.id.to_string(),
+            // An interval is not broken over lines.
+            text::bare(&case.pass_rate, Unit::Plain).replace(' ', "\u{a0}"),
+            text::sessions(&case.pass_rate),
+            escape(&cases::failed_checks(case).join(", ")),
+        ];
+        if is_missing {
+            row.push(cases::missing(&case.ledger));
+        }
+        row.extend([
+            cases::label(case).to_owned(),
+            number(case.max_failure_rate),
+            number(case.flakiness),
+            number(case.steps.mean.estimate),
+            format!("{}/{}", case.steps.completed, case.steps.scored),
+            number(case.verifier_score.estimate),
+        ]);
+        row
+    };
+    let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
     let _ = write!(doc, "\n## Cases of {}, worst first\n\n", variant.variant);
+    if let Some(case) = variant.cases.first() {
+        let method = text::method(&case.pass_rate.method);
+        let level = text::level(&case.pass_rate);
+        let _ = writeln!(
+            doc,
+            "Pass rates with {method} intervals, {level}; n: sessions scored (/ planned).\n"
+        );
+    }
     table(doc, &head, usize::MAX, &rows);
-    if all.len() > CASES {
-        let more = text::plural((all.len() - CASES) as u64, "case");
+    if all.len() > shown.len() {
+        let more = text::plural((all.len() - shown.len()) as u64, "case");
         let _ = writeln!(doc, "\n{more} more in `summary.json`.");
     }
 }
