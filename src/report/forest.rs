@@ -13,7 +13,6 @@ use canvas::Canvas;
 
 use super::{
     cases::{self, Group},
-    overall,
     text::{self, Unit},
 };
 use crate::domain::{CaseSummary, Figure, Reading, Summary, VariantSummary};
@@ -324,7 +323,7 @@ impl<'a> Row<'a> {
 }
 
 fn rate(variant: &VariantSummary, reading: Reading) -> &Figure {
-    overall::first(&variant.overall.pass_rate, reading)
+    variant.overall.pass_rate.first(reading)
 }
 
 /// The picture in words, for those who do not see it.

@@ -15,7 +15,6 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 
 use super::{
     cases,
-    overall::first,
     text::{self, Unit},
 };
 use crate::{
@@ -48,7 +47,7 @@ pub fn render(summary: &Summary) -> Result<String> {
 
 fn suite(variant: &VariantSummary, summary: &Summary) -> TestSuite {
     let mut suite = TestSuite::new(variant.variant.as_str());
-    let rate = first(&variant.overall.pass_rate, summary.reading);
+    let rate = variant.overall.pass_rate.first(summary.reading);
     properties(rate, &variant.ledger, |p| {
         suite.add_property(p);
     });
