@@ -228,12 +228,16 @@ pub(super) fn table(doc: &mut String, head: &[String], right: usize, rows: &[Vec
 /// Names that others gave: one line, nothing unseen, and no markup.
 pub(super) fn escape(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
-    for c in text::visible(name).chars() {
+    let name = text::visible(name);
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
             '\n' | '\t' => out.push(' '),
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
-            '\\' | '|' | '*' | '`' | '[' | ']' | '~' | '$' => out.extend(['\\', c]),
+            '\\' | '|' | '*' | '`' | '~' => out.extend(['\\', c]),
+            // A link; other brackets are those of an interval.
+            ']' if chars.peek() == Some(&'(') => out.push_str("\\]"),
             _ => out.push(c),
         }
     }
@@ -248,7 +252,7 @@ mod tests {
     fn names_are_plain_text() {
         for (name, want) in [
             ("a|b\n<c\u{202e}", r"a\|b &lt;c\\u{202e}"),
-            ("![x](y) ~~z~~ $1$", r"!\[x\](y) \~\~z\~\~ \$1\$"),
+            ("![x](y) [1, 2] ~~z~~", r"![x\](y) [1, 2] \~\~z\~\~"),
             ("&lt;b>", "&amp;lt;b>"),
         ] {
             assert_eq!(escape(name), want);
