@@ -1,10 +1,10 @@
 //! The statistics specification: pure functions, one file per family of estimators.
 //!
 //! The caller streams case by case: the scores of one case make a [`Case`] (or a [`Tally`]), and
-//! what a whole run says is computed from the slice of those; two runs make [`paired::Pair`]s. Nothing
-//! here sorts by anything but value or keeps state, and numbers are drawn from [`random`] alone:
-//! **sort cases by id (bytes) and seeds ascending first**, and the same data gives the same bits at
-//! any concurrency.
+//! what a whole run says is computed from the slice of those; two runs make [`paired::Pair`]s.
+//! Nothing here sorts by anything but value or keeps state, and numbers are drawn from [`random`]
+//! alone: **sort cases by id (bytes) and seeds ascending first**, and the same data gives the same
+//! bits at any concurrency.
 //!
 //! Where to look:
 //! - [`proportion`]: pass rate of one case (Wilson, Clopper-Pearson, Jeffreys);

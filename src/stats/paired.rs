@@ -51,8 +51,8 @@ pub struct Paired {
 /// scored seeds of the units on a side; a unit of J cases with n_i seeds counts J²/Σ(1/n_i), the
 /// seeds of one case with as little seed noise: n_i itself where a unit is one case. κ is the seed
 /// noise of one unit at its most (score ½): it keeps the interval open where both runs saturate
-/// (d ≡ 0 has p = 1 and a finite width). (Paired, clustered error: Miller 2024; adding a pseudo-observation:
-/// Agresti & Min 2005. κ is ours; its warrant is the coverage test.)
+/// (d ≡ 0 has p = 1 and a finite width). (Paired, clustered error: Miller 2024; adding a
+/// pseudo-observation: Agresti & Min 2005. κ is ours; its warrant is the coverage test.)
 ///
 /// The counts are cases used, and the sessions of both sides together. No case scored on both
 /// sides is undefined, and so is a mean outside [0, 1]; one unit has no error, interval or p.

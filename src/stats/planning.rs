@@ -41,19 +41,21 @@ impl Noise {
     /// `None` for fewer than two such cases (one seed per case does not tell seeds from cases), and
     /// for values that are not finite.
     pub fn of(pairs: &[Pair]) -> Option<Self> {
-        let used: Vec<(f64, f64, f64, f64)> = pairs.iter().filter_map(components).collect();
-        let column =
-            |of: fn(&(f64, f64, f64, f64)) -> f64| -> Vec<f64> { used.iter().map(of).collect() };
-        let seeds = mean(&column(|c| c.3))?;
-        let noise = Self {
-            omega2: (variance(&column(|c| c.0))? - seeds).max(0.0),
-            var_a: mean(&column(|c| c.1))?,
-            var_b: mean(&column(|c| c.2))?,
+        let is_used = |pair: &&Pair| pair.a.variance.and(pair.b.variance).is_some();
+        let column = |of: fn(&Pair) -> Option<f64>| -> Vec<f64> {
+            pairs.iter().filter(is_used).filter_map(of).collect()
         };
-        [noise.omega2, noise.var_a, noise.var_b]
-            .iter()
-            .all(|v| v.is_finite())
-            .then_some(noise)
+        let of_seeds = mean(&column(|pair| {
+            let noise = |case: Case| Some(case.variance? / case.n as f64);
+            Some(noise(pair.a)? + noise(pair.b)?)
+        }))?;
+        let found = Self {
+            omega2: (variance(&column(Pair::difference))? - of_seeds).max(0.0),
+            var_a: mean(&column(|pair| pair.a.variance))?,
+            var_b: mean(&column(|pair| pair.b.variance))?,
+        };
+        let parts = [found.omega2, found.var_a, found.var_b];
+        parts.iter().all(|v| v.is_finite()).then_some(found)
     }
 
     /// V(n), the variance of one case's difference at `seeds` seeds a side; at least one.
@@ -91,23 +93,21 @@ impl Noise {
     ///
     /// `None` for fewer than two cases, and unless α/2 < power < 1.
     pub fn mde(&self, cases: u64, seeds: u64, level: Level, power: f64) -> Option<f64> {
-        let (g, df) = (cases as f64, cases.checked_sub(1)? as f64);
-        let t = t_quantile(power, df)? - t_quantile(level.tail(), df)?;
-        let delta = t * (self.variance(seeds) / g).sqrt();
-        (t > 0.0 && delta.is_finite()).then_some(delta)
+        let se = (self.variance(seeds) / cases as f64).sqrt();
+        mde_of_error(se, cases, level, power)
     }
 }
 
-/// Difference, both variances and the seed noise of the difference, of one case.
-fn components(pair: &Pair) -> Option<(f64, f64, f64, f64)> {
-    let noise = |case: &Case| Some(case.variance? / case.n as f64);
-    let seeds = noise(&pair.a)? + noise(&pair.b)?;
-    Some((
-        pair.difference()?,
-        pair.a.variance?,
-        pair.b.variance?,
-        seeds,
-    ))
+/// The smallest true difference that a comparison over `units` units with standard error `se` sees
+/// with chance `power`: (t_{G-1,1-α/2} + t_{G-1,power})·SE. With the error of the comparison itself
+/// ([`super::paired::Paired::se`]) it says what "no difference shown" could have missed, whatever
+/// the seed counts.
+///
+/// `None` for fewer than two units, an error that is not finite, and unless α/2 < power < 1.
+pub fn mde_of_error(se: f64, units: u64, level: Level, power: f64) -> Option<f64> {
+    let df = units.checked_sub(1)? as f64;
+    let t = t_quantile(power, df)? - t_quantile(level.tail(), df)?;
+    (t > 0.0 && se.is_finite()).then_some(t * se)
 }
 
 /// z_{1-α/2} + z_power, if positive.
@@ -159,6 +159,22 @@ mod tests {
         assert!(at < 0.1005 && before > 0.1, "{cases}: {at} {before}");
         let seeds = noise.seeds_needed(0.1, cases, level, POWER).unwrap();
         assert!((3..=4).contains(&seeds), "{seeds}");
+    }
+
+    #[test]
+    fn a_comparison_says_what_it_could_have_seen() {
+        let level = Level::default();
+        // t_9 at .975 and .8: 2.2622 and 0.8834.
+        let found = mde_of_error(0.1, 10, level, POWER).unwrap();
+        assert!((found - 0.314_56).abs() < 1e-5, "{found}");
+        for (se, units, power) in [
+            (0.1, 1, POWER),
+            (0.1, 0, POWER),
+            (f64::NAN, 9, POWER),
+            (0.1, 9, 0.01),
+        ] {
+            assert_eq!(mde_of_error(se, units, level, power), None);
+        }
     }
 
     #[test]

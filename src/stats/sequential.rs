@@ -2,8 +2,8 @@
 //! look at them.
 //!
 //! A run that stops when its interval pleases must not report an interval made for one look:
-//! Wilson read again after each of 60 seeds misses the truth at some look in 16 to 34 % of runs, the
-//! confidence sequence here in at most 2.5 %. Looks go only at the longest prefix of seeds that
+//! Wilson read again after each of 60 seeds misses the truth at some look in 16 to 34 % of runs,
+//! the confidence sequence here in at most 2.5 %. Looks go only at the longest prefix of seeds that
 //! have all ended: sessions that fail often run longer, or shorter, than those that pass.
 
 use statrs::function::beta::ln_beta;

@@ -17,8 +17,11 @@ pub const DRAWS: u64 = 99_999;
 /// Most differences whose signs are enumerated: half a million sums.
 const ENUMERATED_MAX: usize = 20;
 
-/// Most additions that a convolution may cost: under a second.
+/// Most additions that a convolution may cost: about a second.
 const CONVOLVED_MAX: u128 = 1 << 29;
+
+/// Most values of the law of a sum: 32 megabytes, held twice.
+const LAW_MAX: u128 = 1 << 22;
 
 /// A difference this small is the dust of sums taken in another order, and counts as 0.
 const DUST: f64 = 1e-12;
@@ -41,8 +44,8 @@ pub struct SignFlip {
 ///
 /// Up to 20 that are not 0: exact, enumerated. More: exact by convolution where the differences are
 /// whole numbers of sessions (every case its own unit and scored in the same number of sessions on
-/// both sides, scores such that d·n is an integer, as pass rates have) and the law fits
-/// (non-zero units × half the range of sums below 2^29: 13,000 cases of 12 seeds that all flip).
+/// both sides, scores such that d·n is an integer, as pass rates have) and the law fits (9,000
+/// cases of 12 seeds that all differ wholly, half of them each way; see [`convolved`]).
 /// Else 99,999 draws from the stream of `stats_seed` and `label`, the name of the figure.
 pub fn sign_flip(pairs: &[Pair], units: &Units, stats_seed: u64, label: &str) -> SignFlip {
     let d = not_zero(&unit_differences(pairs, units));
@@ -81,7 +84,7 @@ pub fn enumerated(d: &[f64]) -> Option<f64> {
 }
 
 /// Exact p-value of whole differences, by the law of their sum; `None` where that would cost more
-/// than 2^29 additions.
+/// than 2^29 additions or have more than 2^22 values.
 ///
 /// With R = Σ|d| and T = |Σd|, a sum of signed d is R - 2Y, Y the sum of the |d| that turn
 /// negative; p = 2P(Y ≤ (R - T)/2), or 1 if T = 0. Relative error about 1e-16 per difference down
@@ -103,7 +106,8 @@ pub fn convolved(d: &[i64]) -> Option<f64> {
         return Some(1.0);
     }
     let most = (range - total) / 2;
-    if (most + 1).saturating_mul(weights.len() as u128) > CONVOLVED_MAX {
+    let additions = (most + 1).saturating_mul(weights.len() as u128);
+    if additions > CONVOLVED_MAX || most >= LAW_MAX {
         return None;
     }
     let weights: Option<Vec<usize>> = weights.into_iter().map(|w| w.try_into().ok()).collect();
@@ -112,7 +116,8 @@ pub fn convolved(d: &[i64]) -> Option<f64> {
 }
 
 /// How many of `draws` random signings of the non-zero `d` reach |Σd|, and p = (hits + 1)/(draws +
-/// 1) \[Phipson & Smyth 2010\]. One coin per non-zero difference, in order.
+/// 1) \[Phipson & Smyth 2010\]. One coin per non-zero difference, in order: the cost is draws ×
+/// differences.
 pub fn drawn(d: &[f64], draws: u64, stream: &mut Stream) -> (u64, f64) {
     let d = not_zero(d);
     let least = least_sum(&d);
@@ -267,6 +272,8 @@ mod tests {
     fn too_large_a_range_is_not_convolved() {
         assert_eq!(convolved(&[i64::MAX, 1 - i64::MAX, i64::MIN]), None);
         assert_eq!(convolved(&[i64::MAX]), Some(1.0));
+        let few = [10_000_000, 10_000_000, -5_000_000];
+        assert_eq!(convolved(&few), None);
         let far: Vec<i64> = (0..30)
             .map(|i| {
                 if i % 3 == 0 {

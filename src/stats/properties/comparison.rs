@@ -74,7 +74,7 @@ proptest! {
     fn differences_of_runs(suite in suite(), level in level()) {
         let (pairs, units) = split(&suite);
         let (pairs_back, units_back) = split(&suite.iter().rev().copied().collect());
-        let sample = |pairs: &[Pair], units: &Units, level| reg_paired_t(pairs, units, level).figure;
+        let sample = |pairs: &[Pair], units: &Units, l| reg_paired_t(pairs, units, l).figure;
         for difference in [sample, mover] {
             let figure = difference(&pairs, &units, level);
             sound(&figure, -1.0, 1.0)?;
@@ -99,7 +99,8 @@ proptest! {
         if let (Some(p), Some(limits)) = (paired.p, paired.figure.interval()) {
             let alpha = 1.0 - level.get();
             if (p - alpha).abs() > 1e-6 {
-                prop_assert_eq!(p < alpha, limits.lo > 0.0 || limits.hi < 0.0, "{} {:?}", p, limits);
+                let is_outside = limits.lo > 0.0 || limits.hi < 0.0;
+                prop_assert_eq!(p < alpha, is_outside, "{} {:?}", p, limits);
             }
         }
     }
@@ -201,8 +202,12 @@ proptest! {
     }
 
     #[test]
-    fn verdicts_turn_with_the_sign(x in -1.0..1.0, width in 0.0..1.0, margin in proptest::option::of(0.0..1.0)) {
-        let (limits, turned) = (Interval { lo: x, hi: x + width }, Interval { lo: -x - width, hi: -x });
+    fn verdicts_turn_with_the_sign(
+        (lo, width) in (-1.0..1.0, 0.0..1.0),
+        margin in proptest::option::of(0.0..1.0),
+    ) {
+        let limits = Interval { lo, hi: lo + width };
+        let turned = Interval { lo: -limits.hi, hi: -lo };
         let want = match Verdict::of(limits, margin) {
             Verdict::Better => Verdict::Worse,
             Verdict::Worse => Verdict::Better,

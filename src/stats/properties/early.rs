@@ -62,7 +62,10 @@ proptest! {
     }
 
     #[test]
-    fn paired_sequences((a, b) in (1..6usize).prop_flat_map(|n| (cases(n), cases(n))), level in level()) {
+    fn paired_sequences(
+        (a, b) in (1..6usize).prop_flat_map(|n| (cases(n), cases(n))),
+        level in level(),
+    ) {
         let figure = cs_paired(&a, &b, 2, level);
         let limits = figure.interval().unwrap();
         if complete_blocks(&a).min(complete_blocks(&b)) == 0 {
@@ -81,14 +84,18 @@ proptest! {
     }
 
     #[test]
-    fn bootstraps(x in vec(prop_oneof![Just(0.0), -10.0..10.0], 0..20), seed in any::<u64>(), level in level()) {
+    fn bootstraps(
+        x in vec(prop_oneof![Just(0.0), -10.0..10.0], 0..20),
+        seed in any::<u64>(),
+        level in level(),
+    ) {
+        let (least, most) = x.iter().fold((0.0_f64, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
         for statistic in [Statistic::Mean, Statistic::Median] {
             for kind in [Kind::Percentile, Kind::Bca] {
                 let of = |level: Level| {
                     bootstrap(&x, statistic, kind, 99, &mut Stream::new(seed, "test"), level)
                 };
                 let found = of(level);
-                let (least, most) = x.iter().fold((0.0_f64, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
                 sound(&found.figure, least, most)?;
                 prop_assert_eq!(&of(level), &found);
                 let wider = of(higher(level)).figure;
