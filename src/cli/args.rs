@@ -193,6 +193,9 @@ pub struct ReportArgs {
     /// Which block of the file, if it has several: that of <!-- farm:begin NAME -->
     #[arg(long, value_name = "NAME", requires = "into")]
     pub block: Option<String>,
+    /// Which traces an HTML page holds [default: all, up to 15 MB, failed sessions first]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub traces: Option<TraceChoice>,
     #[command(flatten)]
     pub gates: GateArgs,
 }
@@ -210,6 +213,8 @@ pub enum ReportFormat {
     Junit,
     /// A forest plot: the pass rate of every case with its interval
     Svg,
+    /// One page with figures, sessions and traces, which needs nothing beside it
+    Html,
 }
 
 /// What a row of `--format csv` is.
@@ -221,6 +226,17 @@ pub enum Rows {
     Sessions,
     /// A step of a session
     Steps,
+}
+
+/// Which traces an HTML page holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceChoice {
+    /// Of all sessions, however many
+    All,
+    /// Of failed and errored sessions
+    Failed,
+    /// No traces
+    None,
 }
 
 /// `farm compare`.

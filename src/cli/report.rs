@@ -1,4 +1,7 @@
-use std::{fs, path::Path};
+mod into;
+mod page;
+
+use std::path::Path;
 
 use super::{
     args::{ReportArgs, ReportFormat, Rows},
@@ -9,10 +12,10 @@ use super::{
     side::Loaded,
 };
 use crate::{
-    domain::{Summary, input},
-    error::{Context, Error, Result},
+    domain::Summary,
+    error::{Error, Result},
     report::{self, terminal::View},
-    store::{atomic, manifest::RunStatus},
+    store::manifest::RunStatus,
 };
 
 /// Rows of the per-case table, unless all are wanted.
@@ -20,6 +23,10 @@ const ROWS: usize = 30;
 
 /// `farm report RUN`.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
+    if args.traces.is_some() && args.format != Some(ReportFormat::Html) {
+        return Err(Error::input("--traces goes with --format html alone")
+            .hint("leave --traces out, or say --format html"));
+    }
     let gates = Gates::parse(&args.gates)?;
     let opened = Opened::find(&args.run)?;
     let summary = opened.summary()?;
@@ -41,7 +48,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
             let text = report::markdown::render(&summary);
             match &args.into {
                 None => print(&text)?,
-                Some(file) => put_into(file, args.block.as_deref(), &text)?,
+                Some(file) => into::put(file, args.block.as_deref(), &text)?,
             }
         }
         Some(ReportFormat::Json) => print(&report::json(&summary)?)?,
@@ -51,6 +58,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
             let marks = (!args.all).then_some(report::forest::MARKS);
             print(&report::forest::render(&summary, marks))?;
         }
+        Some(ReportFormat::Html) => page::print(&opened, &summary, args.traces)?,
     }
     gates.judge(|| Ok(Loaded { opened, summary }))
 }
@@ -81,24 +89,6 @@ fn rows(opened: &Opened, summary: &Summary, rows: Rows) -> Result<()> {
         }
         Rows::Steps => opened.with_export(|export| stream(|out| csv::steps(export, out))),
     }
-}
-
-/// Puts Markdown into its block of a file.
-fn put_into(file: &Path, block: Option<&str>, markdown: &str) -> Result<()> {
-    let shown = file.display();
-    // Through symbolic links: it is the file that they name which is to change.
-    let unread = || format!("{shown} cannot be read");
-    let path = fs::canonicalize(file).input(unread)?;
-    let text = input::text(&path).input(unread)?;
-    let new = report::into::replace(&text, block, markdown)
-        .map_err(|why| Error::input(format!("{shown}: {why}")).hint(why.hint()))?;
-    if new == text {
-        say(&format!("{shown} is up to date"));
-        return Ok(());
-    }
-    atomic::write(&path, new.as_bytes())?;
-    say(&format!("{shown} is rewritten"));
-    Ok(())
 }
 
 /// The tables that a person sees.

@@ -11,6 +11,7 @@
 //! - [`csv`]: one line per case, session or step, for other tools;
 //! - [`junit`]: cases as tests, for CI systems;
 //! - [`comparison`]: which of two or more variants is better;
+//! - [`html`]: all of it as one page, sessions and traces included;
 //! - [`session`]: a trace, step by step;
 //! - [`diff`]: how two traces differ;
 //! - [`gates`]: what came of gates;
@@ -25,6 +26,7 @@ pub mod csv;
 pub mod diff;
 pub mod forest;
 pub mod gates;
+pub mod html;
 pub mod into;
 pub mod junit;
 pub mod markdown;

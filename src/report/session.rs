@@ -187,33 +187,38 @@ impl Page<'_> {
             other => style.yellow(other.as_str()),
         };
         let limit = end.limit.map(|limit| format!(" ({})", limit.as_str()));
-        let tokens = match (end.usage.tokens_in, end.usage.tokens_out) {
-            (None, None) => "tokens unknown".to_owned(),
-            (tokens_in, tokens_out) => {
-                let count = |n: Option<u64>| n.map_or_else(|| "?".to_owned(), text::count);
-                format!("tokens {} in, {} out", count(tokens_in), count(tokens_out))
-            }
-        };
-        let mut facts = vec![text::plural(end.steps_used.into(), "step")];
-        facts.extend(
-            end.mean_score
-                .map(|s| format!("mean score {}", text::number(s))),
-        );
-        facts.push(tokens);
-        facts.push(
-            end.cost_usd
-                .map_or_else(|| "cost unknown".to_owned(), text::usd),
-        );
         self.text.push('\n');
         self.line(&format!(
             "{status}{}  {}",
             limit.unwrap_or_default(),
-            facts.join(" · ")
+            facts(end).join(" · ")
         ));
         if let Some(error) = &end.error {
             self.field("error", error, None);
         }
     }
+}
+
+/// What a session took: steps, mean score, tokens, cost.
+pub(super) fn facts(end: &RunEnd) -> Vec<String> {
+    let tokens = match (end.usage.tokens_in, end.usage.tokens_out) {
+        (None, None) => "tokens unknown".to_owned(),
+        (tokens_in, tokens_out) => {
+            let count = |n: Option<u64>| n.map_or_else(|| "?".to_owned(), text::count);
+            format!("tokens {} in, {} out", count(tokens_in), count(tokens_out))
+        }
+    };
+    let mut facts = vec![text::plural(end.steps_used.into(), "step")];
+    facts.extend(
+        end.mean_score
+            .map(|s| format!("mean score {}", text::number(s))),
+    );
+    facts.push(tokens);
+    facts.push(
+        end.cost_usd
+            .map_or_else(|| "cost unknown".to_owned(), text::usd),
+    );
+    facts
 }
 
 /// A line of bearable length.

@@ -86,48 +86,7 @@ impl Page<'_> {
     }
 
     fn warnings(&mut self, summary: &Summary) {
-        let ledger = &summary.ledger;
-        let mut warnings = Vec::new();
-        if !ledger.adds_up() {
-            warnings.push(
-                "The states do not add up to the sessions planned: the summary is damaged."
-                    .to_owned(),
-            );
-        }
-        if ledger.missing() > 0 {
-            let again = match ledger.errored + ledger.not_run {
-                0 => String::new(),
-                _ => format!(" `farm resume {}` runs them.", self.view.run),
-            };
-            warnings.push(format!(
-                "{} missing from every figure: {}.{again}",
-                text::plural(ledger.missing(), "session"),
-                cases::missing(ledger),
-            ));
-        }
-        if ledger.unscored > 0 {
-            warnings.push(format!(
-                "{} without a verdict: a run with sealed halves gives one.",
-                text::plural(ledger.unscored, "session")
-            ));
-        }
-        for variant in &summary.variants {
-            let left_out = &variant.overall.left_out;
-            if !left_out.is_empty() {
-                let shown: Vec<&str> = left_out.iter().take(10).map(|id| id.as_str()).collect();
-                let more = left_out.len() - shown.len();
-                let more = if more > 0 {
-                    format!(" and {more} more")
-                } else {
-                    String::new()
-                };
-                warnings.push(format!(
-                    "No scored session, so in no figure of {}: {}{more}.",
-                    variant.variant,
-                    shown.join(", "),
-                ));
-            }
-        }
+        let warnings = warnings(summary, self.view.run);
         if !warnings.is_empty() {
             self.line("");
         }
@@ -230,6 +189,52 @@ impl Page<'_> {
     }
 }
 
+/// What is missing or damaged, with backticks around commands.
+pub(super) fn warnings(summary: &Summary, run: &str) -> Vec<String> {
+    let ledger = &summary.ledger;
+    let mut warnings = Vec::new();
+    if !ledger.adds_up() {
+        warnings.push(
+            "The states do not add up to the sessions planned: the summary is damaged.".to_owned(),
+        );
+    }
+    if ledger.missing() > 0 {
+        let again = match ledger.errored + ledger.not_run {
+            0 => String::new(),
+            _ => format!(" `farm resume {run}` runs them."),
+        };
+        warnings.push(format!(
+            "{} missing from every figure: {}.{again}",
+            text::plural(ledger.missing(), "session"),
+            cases::missing(ledger),
+        ));
+    }
+    if ledger.unscored > 0 {
+        warnings.push(format!(
+            "{} without a verdict: a run with sealed halves gives one.",
+            text::plural(ledger.unscored, "session")
+        ));
+    }
+    for variant in &summary.variants {
+        let left_out = &variant.overall.left_out;
+        if !left_out.is_empty() {
+            let shown: Vec<&str> = left_out.iter().take(10).map(|id| id.as_str()).collect();
+            let more = left_out.len() - shown.len();
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            warnings.push(format!(
+                "No scored session, so in no figure of {}: {}{more}.",
+                variant.variant,
+                shown.join(", "),
+            ));
+        }
+    }
+    warnings
+}
+
 fn ledger_tables(summary: &Summary, width: usize) -> Vec<Vec<String>> {
     let ledgers = || {
         summary
@@ -255,17 +260,22 @@ fn ledger_tables(summary: &Summary, width: usize) -> Vec<Vec<String>> {
     let mut rest: Vec<Column> = ledgers()
         .map(|(name, ledger)| Column::right(name, counts(ledger)))
         .collect();
-    let marks = states().map(|state| match state {
-        "errored" | "killed" | "not_run" => "missing",
-        "skipped" => "not needed",
-        "unscored" => "no verdict yet",
-        _ => "",
-    });
+    let marks = states().map(mark);
     let marks: Vec<String> = marks.map(str::to_owned).collect();
     if marks.iter().any(|mark| !mark.is_empty()) {
         rest.push(Column::left("", marks));
     }
     table::side_by_side(&Column::left("sessions", first), &rest, width)
+}
+
+/// What a state means for the figures; nothing for what was scored.
+pub(super) fn mark(state: &str) -> &'static str {
+    match state {
+        "errored" | "killed" | "not_run" => "missing",
+        "skipped" => "not needed",
+        "unscored" => "no verdict yet",
+        _ => "",
+    }
 }
 
 /// The figures in the fullest form in which all variants stand side by side, else one below the

@@ -214,6 +214,7 @@ fn a_run_leaves_and_says_nothing_sealed() {
         &["report", "run", "--rows", "steps"],
         &["report", "run", "--format", "junit"],
         &["report", "run", "--format", "svg"],
+        &["report", "run", "--format", "html", "--traces", "all"],
         &[
             "trace",
             "show",

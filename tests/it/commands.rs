@@ -128,7 +128,7 @@ fn report_has_three_more_formats() {
     let said = folder.farm(["report", "--format", "xml"]).exits(2);
     assert!(
         said.stderr
-            .contains("[possible values: md, json, csv, junit, svg]"),
+            .contains("[possible values: md, json, csv, junit, svg, html]"),
         "{}",
         said.stderr
     );

@@ -20,6 +20,7 @@ mod golden;
 mod golden_replies;
 mod golden_table;
 mod gsm8k;
+mod html_page;
 mod law;
 mod older_run;
 mod output_folder;

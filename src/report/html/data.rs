@@ -1,0 +1,46 @@
+//! What the page's script is given.
+
+use serde::Serialize;
+
+use super::{
+    Page,
+    cases::{self, CaseRow},
+    escape::name,
+    sessions::Sessions,
+};
+
+/// The data of the page, but for the traces.
+#[derive(Serialize)]
+pub(super) struct Data<'a> {
+    /// The run as the user may name it.
+    run: String,
+    variants: Vec<&'a str>,
+    cases: Vec<CaseData<'a>>,
+    /// One a variant and case.
+    rows: Vec<CaseRow<'a>>,
+    /// Null when they are not there.
+    sessions: Option<Sessions>,
+}
+
+#[derive(Serialize)]
+struct CaseData<'a> {
+    id: &'a str,
+    tags: Vec<String>,
+}
+
+impl<'a> Data<'a> {
+    pub fn new(page: &Page<'a>, sessions: Option<Sessions>) -> Self {
+        let names = page.summary.variants.iter().map(|v| v.variant.as_str());
+        let cases = page.cases.iter().map(|case| CaseData {
+            id: case.id.as_str(),
+            tags: case.tags.iter().map(|tag| name(tag)).collect(),
+        });
+        Self {
+            run: page.run.to_owned(),
+            variants: names.collect(),
+            cases: cases.collect(),
+            rows: cases::rows(page.summary),
+            sessions,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `farm report --format html`: which traces a page holds, and what it says of those it does not.
+
+use serde_json::{Value, json};
+
+use crate::support::Folder;
+
+const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{202e}";
+
+/// One case that passes and one that fails, with markup in every text; two seeds each.
+fn ran() -> Folder {
+    let folder = Folder::new();
+    let case = |id: &str, answer: &str| {
+        let call = json!({"tool": "calculator", "args": {"expression": HOSTILE}});
+        let script = json!([{"thought": HOSTILE, "tool_call": call}, {"answer": answer}]);
+        json!({"id": id, "task": HOSTILE, "tags": [HOSTILE], "script": script}).to_string() + "\n"
+    };
+    let sealed = |id: &str| {
+        json!({"id": id, "checks": [{"kind": "answer_equals", "text": "2", "name": HOSTILE}]})
+            .to_string()
+            + "\n"
+    };
+    folder.write("cases.jsonl", case("good", "2") + &case("bad", HOSTILE));
+    folder.write("sealed.jsonl", sealed("good") + &sealed("bad"));
+    folder.run(&["--seeds", "2", "--quiet"]).exits(0);
+    folder
+}
+
+fn page(folder: &Folder, more: &[&str]) -> String {
+    let report = ["report", "run", "--format", "html"];
+    let said = folder.farm(report.iter().chain(more)).exits(0);
+    assert_eq!(said.stderr, "");
+    said.stdout
+}
+
+/// What an element of the page holds, if it is there.
+fn embedded(page: &str, id: &str) -> Option<Value> {
+    let (_, rest) = page.split_once(&format!("type=\"application/json\" id=\"{id}\">"))?;
+    Some(serde_json::from_str(rest.split_once("</script>")?.0).unwrap())
+}
+
+/// The seeds of a case whose traces are in the page.
+fn seeds(page: &str, id: &str) -> Vec<String> {
+    let traces = embedded(page, id);
+    let sessions = traces.as_ref().and_then(|t| t["sessions"].as_object());
+    sessions.map_or_else(Vec::new, |s| s.keys().cloned().collect())
+}
+
+#[test]
+fn a_page_holds_the_traces_that_are_asked_for() {
+    let folder = ran();
+    for (more, good, bad, says) in [
+        (&[][..], 2, 2, "The traces of all sessions"),
+        (&["--traces", "all"], 2, 2, "The traces of all sessions"),
+        (
+            &["--traces", "failed"],
+            0,
+            2,
+            "traces of 2 of 2 failed or errored sessions and of 0 of 2 others",
+        ),
+        (&["--traces", "none"], 0, 0, "No traces are in this page"),
+    ] {
+        let page = page(&folder, more);
+        assert_eq!(seeds(&page, "t-0-0").len(), good, "{more:?}");
+        assert_eq!(seeds(&page, "t-0-1").len(), bad, "{more:?}");
+        assert!(page.contains(says), "{more:?}");
+        let groups = embedded(&page, "data").unwrap()["sessions"]["groups"].clone();
+        let mark = |n: usize| if n > 0 { "11" } else { "00" };
+        assert_eq!(groups[0]["traces"], mark(good));
+        assert_eq!(groups[1]["traces"], mark(bad));
+    }
+}
+
+#[test]
+fn only_a_page_holds_traces() {
+    let folder = ran();
+    let said = folder.farm(["report", "run", "--traces", "all"]).exits(2);
+    insta::assert_snapshot!(said.stderr, @"
+    error: --traces goes with --format html alone
+    hint: leave --traces out, or say --format html
+    ");
+}
+
+#[test]
+fn what_models_and_tools_said_is_data() {
+    let folder = ran();
+    let page = page(&folder, &[]);
+    assert!(!page.contains("<img"));
+    assert!(!page.contains('\u{202e}'));
+    // The data, two cases, and the script.
+    assert_eq!(page.matches("<script").count(), 4);
+    assert_eq!(page.matches("</script").count(), 4);
+    let seen = HOSTILE.replace('\u{202e}', "\\u{202e}");
+    let traces = embedded(&page, "t-0-1").unwrap();
+    assert_eq!(traces["task"], seen);
+    let session = &traces["sessions"]["1"];
+    let step = &session["steps"][0];
+    assert_eq!(step["thought"], seen);
+    assert_eq!(step["tool"]["name"], "calculator");
+    assert_eq!(
+        step["tool"]["args"],
+        json!([["expression", format!("\"{seen}\"")]])
+    );
+    assert_eq!(step["judgments"][0]["verifier"], "schema");
+    assert_eq!(step["observation"]["kind"], "error");
+    assert_eq!(session["steps"][1]["answer"], seen);
+    assert_eq!(session["end"]["status"], "completed");
+    assert_eq!(session["checks"], json!([[seen, false]]));
+    assert!(
+        !page.contains("\"reply\""),
+        "replies as received are left out"
+    );
+}
+
+#[test]
+fn a_published_run_has_a_page_without_sessions() {
+    let folder = ran();
+    std::fs::remove_file(folder.path("run/farm.db")).unwrap();
+    let page = page(&folder, &[]);
+    assert!(page.contains("Sessions are not here"));
+    let data = embedded(&page, "data").unwrap();
+    assert_eq!(data["sessions"], Value::Null);
+    assert_eq!(data["rows"].as_array().unwrap().len(), 2);
+    assert_eq!(embedded(&page, "t-0-0"), None);
+}
