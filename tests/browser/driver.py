@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import urllib.error
 import urllib.request
@@ -27,7 +28,7 @@ class Browser:
                      if (m := re.search(r"started successfully on port (\d+)", line))), None)
         assert said, "chromedriver did not start"
         self.base = f"http://127.0.0.1:{said[1]}/session"
-        chromium = {"binary": "/usr/bin/chromium", "args": [*OPTIONS, f"--user-data-dir={self.profile}"]}
+        chromium = {"binary": shutil.which("chromium"), "args": [*OPTIONS, f"--user-data-dir={self.profile}"]}
         wanted = {"browserName": "chrome", "goog:chromeOptions": chromium,
                   "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
         try:

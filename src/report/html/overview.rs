@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Page, escape::name};
 use crate::{
-    domain::{Figure, Ledger, Reading, Summary},
+    domain::{Figure, Ledger, Reading, Summary, VariantSummary},
     report::{
         overall::{self, Form, Value},
         terminal,
@@ -33,7 +33,6 @@ pub(super) struct Run {
 #[derive(Serialize)]
 pub(super) struct Variant {
     name: String,
-    /// The model as its endpoint knows it, where that is not the name.
     pass: Cell,
     passed: String,
     scored: String,
@@ -126,7 +125,7 @@ impl Run {
 
 /// The variants with their pass rates.
 pub(super) fn variants(summary: &Summary) -> Vec<Variant> {
-    let of = |v: &crate::domain::VariantSummary| {
+    let of = |v: &VariantSummary| {
         let rate = v.overall.pass_rate.first(summary.reading);
         let percent = |x: f64| (x.clamp(0.0, 1.0) * 1000.0).round() / 10.0;
         let (lo, hi) = rate.lo.zip(rate.hi).unwrap_or((0.0, 0.0));
