@@ -115,9 +115,9 @@ pub fn convolved(d: &[i64]) -> Option<f64> {
     Some((2.0 * tail).clamp(f64::MIN_POSITIVE, 1.0))
 }
 
-/// How many of `draws` random signings of the non-zero `d` reach |Σd|, and p = (hits + 1)/(draws +
-/// 1) \[Phipson & Smyth 2010\]. One coin per non-zero difference, in order: the cost is draws ×
-/// differences.
+/// Hits, how many of `draws` random signings of the non-zero `d` reach |Σd|, and
+/// p = (hits + 1)/(draws + 1) \[Phipson & Smyth 2010\]. One coin per non-zero difference, in order:
+/// the cost is draws × differences.
 pub fn drawn(d: &[f64], draws: u64, stream: &mut Stream) -> (u64, f64) {
     let d = not_zero(d);
     let least = least_sum(&d);
