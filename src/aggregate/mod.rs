@@ -3,6 +3,7 @@
 mod actor;
 mod case;
 pub mod compare;
+mod failures;
 mod figures;
 #[cfg(test)]
 mod fixture;
@@ -10,5 +11,6 @@ pub mod gate;
 mod summary;
 
 pub use actor::{Aggregator, Counting, Message};
+pub use failures::failures;
 pub use figures::PassRateSoFar;
 pub use summary::{Metric, Options, summarise};

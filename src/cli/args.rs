@@ -181,7 +181,10 @@ pub struct ReportArgs {
     /// How to show it [default: tables for a terminal]
     #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
-    /// All cases, not only the worst: in tables for a terminal and in svg
+    /// Why sessions failed: groups of those that failed alike, with the first bad step of an example
+    #[arg(long, conflicts_with_all = ["rows", "into"])]
+    pub failures: bool,
+    /// All cases, not only the worst: in tables for a terminal and in svg; all groups of failures
     #[arg(long)]
     pub all: bool,
     /// What a row of csv is [default: cases]

@@ -9,6 +9,7 @@ mod demo;
 mod differs;
 mod done;
 mod exit;
+mod failures;
 mod gates;
 mod hooks;
 mod init;

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     aggregate,
     domain::{
-        Case, Grid, KeyError, SUMMARY_SCHEMA, SessionId, SessionKey, Summary, input,
+        Case, Failures, Grid, KeyError, SUMMARY_SCHEMA, SessionId, SessionKey, Summary, input,
         jsonl::{self, Secrecy},
         trace::Record,
     },
@@ -185,6 +185,12 @@ impl Opened {
         };
         let reader = self.reader()?;
         reader.at_once(|| aggregate::summarise(&reader, &self.grid, &options))
+    }
+
+    /// Why its sessions failed.
+    pub fn failures(&self) -> Result<Failures> {
+        let reader = self.reader()?;
+        reader.at_once(|| aggregate::failures(&reader, &self.grid, &self.manifest.run))
     }
 
     /// Opened only when it is asked for: a summary can be shown without it.

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::{
     args::{ReportArgs, ReportFormat, Rows},
     exit::{Exit, print, say, stream},
+    failures,
     gates::Gates,
     opened::{Opened, RUNS},
     screen,
@@ -29,19 +30,12 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
     }
     let gates = Gates::parse(&args.gates)?;
     let opened = Opened::find(&args.run)?;
+    if args.failures {
+        return failures::failures(&opened, args);
+    }
     let summary = opened.summary()?;
     let run = opened.folder.spec(Path::new(RUNS));
-    match opened.manifest.status {
-        RunStatus::Finished => {}
-        RunStatus::Running => say("the run is at work: these are its figures so far"),
-        RunStatus::Interrupted => say(&format!(
-            "the run was interrupted before all sessions had run: `farm resume {run}` goes on"
-        )),
-        RunStatus::Failed => say(&format!(
-            "farm failed in this run: these are the figures of what was kept, \
-             `farm resume {run}` goes on"
-        )),
-    }
+    say_how_it_stands(&opened, &run);
     match format(args)? {
         None => print(&terminal(&summary, &run, args.all))?,
         Some(ReportFormat::Md) => {
@@ -88,6 +82,21 @@ fn rows(opened: &Opened, summary: &Summary, rows: Rows) -> Result<()> {
             opened.with_export(|export| stream(|out| csv::sessions(export, &opened.cases, out)))
         }
         Rows::Steps => opened.with_export(|export| stream(|out| csv::steps(export, out))),
+    }
+}
+
+/// Of a run that has not come to its end: that there is more to come.
+pub(super) fn say_how_it_stands(opened: &Opened, run: &str) {
+    match opened.manifest.status {
+        RunStatus::Finished => {}
+        RunStatus::Running => say("the run is at work: these are its figures so far"),
+        RunStatus::Interrupted => say(&format!(
+            "the run was interrupted before all sessions had run: `farm resume {run}` goes on"
+        )),
+        RunStatus::Failed => say(&format!(
+            "farm failed in this run: these are the figures of what was kept, \
+             `farm resume {run}` goes on"
+        )),
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     config,
-    domain::{Case, Script, Summary, comparison::Comparison, trace::Record},
+    domain::{Case, Failures, Script, Summary, comparison::Comparison, trace::Record},
     error::{Context, Error, Result, nearest},
     report::status::Status,
     score,
@@ -18,10 +18,11 @@ use crate::{
 type Format = (&'static str, fn() -> Schema);
 
 /// The formats that have a schema, by name.
-const FORMATS: [Format; 11] = [
+const FORMATS: [Format; 12] = [
     ("case", read::<Case>),
     ("comparison", written::<Comparison>),
     ("config", config::schema),
+    ("failures", written::<Failures>),
     ("manifest", written::<Manifest>),
     ("scores", written::<ScoreLine<'_>>),
     ("script", read::<Script>),

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -68,4 +70,14 @@ pub struct DecidedCall {
     /// The arguments as received, when they are not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args_raw: Option<String>,
+}
+
+/// The tool and its arguments as JSON, or as received: `calculator {"expression":"1 + 1"}`.
+impl fmt::Display for DecidedCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.args_raw {
+            Some(raw) => write!(f, "{} {raw}", self.tool),
+            None => write!(f, "{} {}", self.tool, self.args),
+        }
+    }
 }

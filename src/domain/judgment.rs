@@ -14,7 +14,7 @@ pub enum Phase {
 }
 
 /// The kind of a failing `schema` or `reply` judgment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// Arguments do not match the tool's schema.

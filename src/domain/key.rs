@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{CaseId, IdError, VariantName};
 
@@ -24,6 +24,16 @@ pub enum KeyError {
     /// A part is not a valid name.
     #[error(transparent)]
     Id(#[from] IdError),
+}
+
+impl SessionKey {
+    /// Writes it as `VARIANT/CASE/SEED`: for serde's `serialize_with`.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn as_text<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 impl fmt::Display for SessionKey {

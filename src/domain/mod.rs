@@ -7,6 +7,7 @@ mod case;
 mod clock;
 pub mod comparison;
 mod decision;
+mod failures;
 mod figure;
 mod gate;
 mod grid;
@@ -32,6 +33,9 @@ mod verdict;
 pub use case::Case;
 pub use clock::Clock;
 pub use decision::{Action, BadArgs, Call, DecidedCall, Decision, MAX_ARGS_BYTES};
+pub use failures::{
+    BadStep, Example, FAILURES_SCHEMA, FailureGroup, Failures, LastError, VariantFailures,
+};
 pub use figure::{Amount, Figure, Rate, Reading};
 pub use gate::{GateOutcome, GateResult};
 pub use grid::{Cell, Grid, MAX_SESSIONS, SessionId, TooManySessions};

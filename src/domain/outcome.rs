@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::{Limit, Usage, add_tokens, trace::Step};
 
 /// How a session ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// The model answered.

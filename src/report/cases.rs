@@ -69,10 +69,7 @@ pub(super) fn failed_checks(case: &CaseSummary) -> Vec<String> {
     checks.sort_by_key(|c| std::cmp::Reverse(failed(c)));
     checks
         .iter()
-        .map(|c| {
-            let name = text::visible(&c.name).replace(['\n', '\t'], " ");
-            format!("{name} {}/{}", failed(c), c.n)
-        })
+        .map(|c| format!("{} {}/{}", text::one_line(&c.name), failed(c), c.n))
         .collect()
 }
 

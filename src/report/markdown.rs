@@ -244,9 +244,34 @@ pub(super) fn escape(name: &str) -> String {
     out
 }
 
+/// Texts of models and tools: a code span, in which nothing is markup. Its fence is longer than any
+/// run of backticks within.
+pub(super) fn code(text: &str) -> String {
+    let text = text::one_line(text);
+    let runs = text.split(|c| c != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0) + 1);
+    match text.starts_with('`') || text.ends_with('`') || text.trim().is_empty() {
+        true => format!("{fence} {text} {fence}"),
+        false => format!("{fence}{text}{fence}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_leaves_a_code_span() {
+        for (text, want) in [
+            ("plain <b> [a](b) | *c*", "`plain <b> [a](b) | *c*`"),
+            ("a\n# b\u{202e}", "`a # b\\u{202e}`"),
+            ("`a`", "`` `a` ``"),
+            ("a ``` b", "````a ``` b````"),
+            ("", "`  `"),
+        ] {
+            assert_eq!(code(text), want);
+        }
+    }
 
     #[test]
     fn names_are_plain_text() {

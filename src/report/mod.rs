@@ -14,6 +14,7 @@
 //! - [`html`]: all of it as one page, sessions and traces included;
 //! - [`session`]: a trace, step by step;
 //! - [`diff`]: how two traces differ;
+//! - [`failures`]: why sessions failed;
 //! - [`gates`]: what came of gates;
 //! - [`runs`]: the list of runs;
 //! - [`status`]: how a run stands while it is at work;
@@ -24,6 +25,7 @@
 pub mod comparison;
 pub mod csv;
 pub mod diff;
+pub mod failures;
 pub mod forest;
 pub mod gates;
 pub mod html;

@@ -103,7 +103,7 @@ fn row<'a>(
 ) -> Row<'a> {
     let overall = summary.variants.iter().map(|v| &v.overall);
     Row {
-        label: text::visible(&label.into()).replace(['\n', '\t'], " "),
+        label: text::one_line(&label.into()),
         meaning,
         values: overall.map(value).collect(),
     }

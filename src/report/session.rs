@@ -138,11 +138,7 @@ impl Page<'_> {
             self.field("thought", thought, limit);
         }
         if let Some(call) = &decision.tool_call {
-            let args = match &call.args_raw {
-                Some(raw) => raw.clone(),
-                None => call.args.to_string(),
-            };
-            self.field("call", &format!("{} {args}", call.tool), limit);
+            self.field("call", &call.to_string(), limit);
         }
         match &decision.answer {
             Some(answer) if refused => self.field("refusal", answer, None),

@@ -84,7 +84,7 @@ pub struct ErrorGroup {
     /// How many sessions.
     pub count: u64,
     /// One of them: `VARIANT/CASE/SEED`.
-    #[serde(serialize_with = "as_text")]
+    #[serde(serialize_with = "SessionKey::as_text")]
     #[schemars(with = "String")]
     pub example: SessionKey,
 }
@@ -99,10 +99,6 @@ pub fn json(status: &Status, pretty: bool) -> Result<String> {
         false => serde_json::to_string(status),
     };
     Ok(text.internal(|| "a status as JSON".to_owned())? + "\n")
-}
-
-fn as_text<S: serde::Serializer>(key: &SessionKey, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(key)
 }
 
 #[cfg(test)]

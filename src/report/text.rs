@@ -146,6 +146,12 @@ pub fn visible(text: &str) -> String {
     out
 }
 
+/// The same in one line.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    visible(text).replace(['\n', '\t'], " ")
+}
+
 /// Decimals that show `estimate`: three, or in dollars enough for three digits, at most nine.
 fn places(estimate: f64, unit: Unit) -> usize {
     let size = estimate.abs();

@@ -51,8 +51,9 @@ impl Groups {
     }
 }
 
-/// Writes `message` with `#` for every number and every id, such as that of a request.
-fn shape(message: &str, out: &mut String) {
+/// Writes `message` with `#` for every number and every id, such as that of a request: messages that
+/// say the same give the same text.
+pub fn shape(message: &str, out: &mut String) {
     out.clear();
     let is_apart = |c: char| !(c.is_ascii_alphanumeric() || c == '-');
     for part in message.split_inclusive(is_apart) {

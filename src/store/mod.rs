@@ -21,7 +21,7 @@ pub mod timing;
 mod write;
 mod writer;
 
-pub use alike::Alike;
+pub use alike::{Alike, shape};
 pub use document::rfc3339;
 pub use export::{Export, Head, ScoreLine};
 pub use fault::gone;

@@ -15,6 +15,7 @@ mod commands;
 mod compare;
 mod damaged;
 mod determinism;
+mod failures;
 mod gates;
 mod golden;
 mod golden_replies;

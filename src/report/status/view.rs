@@ -136,7 +136,7 @@ fn ledgers(status: &Status) -> Vec<Vec<String>> {
 /// `12 × what went wrong`, and where to see it.
 fn error(group: &ErrorGroup, style: Style) -> [String; 2] {
     let count = format!("{} ×", text::count(group.count));
-    let message = text::visible(&group.message).replace(['\n', '\t'], " ");
+    let message = text::one_line(&group.message);
     let room = WIDTH.saturating_sub(count.chars().count() + 2); // a blank and the mark
     let message = shortened(&message, room);
     [

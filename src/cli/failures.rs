@@ -1,0 +1,44 @@
+use std::path::Path;
+
+use super::{
+    args::{ReportArgs, ReportFormat},
+    exit::{Exit, print},
+    opened::{Opened, RUNS},
+    report::say_how_it_stands,
+    screen,
+};
+use crate::{
+    domain::Failures,
+    error::{Error, Result},
+    report::{
+        self,
+        failures::{self, View},
+    },
+};
+
+/// Groups that are shown, unless all are wanted.
+const GROUPS: usize = 10;
+
+/// `farm report RUN --failures`.
+pub(super) fn failures(opened: &Opened, args: &ReportArgs) -> Result<Exit> {
+    let run = opened.folder.spec(Path::new(RUNS));
+    say_how_it_stands(opened, &run);
+    let view = View {
+        run: &run,
+        groups: (!args.all).then_some(GROUPS),
+        width: screen::width(),
+        style: screen::style(),
+    };
+    let show: fn(&Failures, &View<'_>) -> Result<String> = match args.format {
+        None => |found, view| Ok(failures::render(found, view)),
+        Some(ReportFormat::Md) => |found, view| Ok(failures::markdown(found, view)),
+        Some(ReportFormat::Json) => |found, _| report::json(found),
+        Some(_) => {
+            return Err(Error::input("failures are not shown in this format")
+                .hint("`--failures` goes with `--format md`, `--format json` or neither"));
+        }
+    };
+    let text = show(&opened.failures()?, &view)?;
+    print(&text)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,212 @@
+//! Why sessions failed: `farm report --failures`.
+
+use std::fmt::Write;
+
+use super::{
+    Style,
+    markdown::code,
+    table::flow,
+    text::{self, one_line},
+};
+use crate::domain::{BadStep, Code, FailureGroup, Failures, VariantFailures};
+
+/// How failures are shown.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// The run as a user names it.
+    pub run: &'a str,
+    /// Groups of failed, and of errored, sessions before the rest is left out; all if none.
+    pub groups: Option<usize>,
+    /// Columns; Markdown has none.
+    pub width: usize,
+    /// Whether it is coloured; Markdown is not.
+    pub style: Style,
+}
+
+/// For a terminal, ending in a line break.
+#[must_use]
+pub fn render(failures: &Failures, view: &View<'_>) -> String {
+    let style = view.style;
+    let mut out = format!("{}\n", head(failures));
+    for part in parts(failures, view) {
+        for (title, group) in part.titled() {
+            let _ = writeln!(out, "\n{}", style.bold(&title));
+            for (label, values) in facts(group) {
+                field(&mut out, 2, label, &values.join(", "), view.width);
+            }
+            field(&mut out, 2, "example", &example(group), view.width);
+            for (label, text) in group.example.step.iter().flat_map(told) {
+                field(&mut out, 4, label, text, view.width);
+            }
+            let _ = writeln!(out, "  {}", style.dim(&command(group, view)));
+        }
+        out.extend(part.more());
+    }
+    out.extend(ungrouped(failures));
+    out
+}
+
+/// As Markdown. What comes out of a run stands in code spans: nothing of it has a meaning there.
+#[must_use]
+pub fn markdown(failures: &Failures, view: &View<'_>) -> String {
+    let mut doc = format!("# Failures\n\n{}\n", head(failures));
+    for part in parts(failures, view) {
+        for (title, group) in part.titled() {
+            let _ = writeln!(doc, "\n## {title}\n");
+            for (label, values) in facts(group) {
+                let values: Vec<String> = values.iter().map(|value| code(value)).collect();
+                let _ = writeln!(doc, "- {label}: {}", values.join(", "));
+            }
+            let _ = writeln!(doc, "- example: {}", example(group));
+            for (label, text) in group.example.step.iter().flat_map(told) {
+                let _ = writeln!(doc, "  - {label}: {}", code(text));
+            }
+            let _ = writeln!(doc, "\n{}", code(&command(group, view)));
+        }
+        doc.extend(part.more());
+    }
+    doc.extend(ungrouped(failures));
+    doc
+}
+
+/// Failed or errored sessions, as far as they are shown.
+struct Part<'a> {
+    title: &'static str,
+    of: &'static str,
+    groups: &'a [FailureGroup],
+    left_out: usize,
+}
+
+fn parts<'a>(failures: &'a Failures, view: &View<'_>) -> [Part<'a>; 2] {
+    let part = |title, of, groups: &'a [FailureGroup]| {
+        let shown = view.groups.unwrap_or(groups.len()).min(groups.len());
+        let (groups, rest) = groups.split_at_checked(shown).unwrap_or((groups, &[]));
+        Part {
+            title,
+            of,
+            groups,
+            left_out: rest.len(),
+        }
+    };
+    [
+        part("Failure", "failed", &failures.failed),
+        part("Error", "errored", &failures.errored),
+    ]
+}
+
+impl Part<'_> {
+    /// Groups under `Failure 1: baseline, 12 sessions (70.6 % of its failed), 2 cases`.
+    fn titled(&self) -> impl Iterator<Item = (String, &FailureGroup)> {
+        self.groups.iter().zip(1..).map(|(group, number)| {
+            let title = format!(
+                "{} {number}: {}, {} ({:.1} % of its {}), {}",
+                self.title,
+                group.variant,
+                text::plural(group.sessions, "session"),
+                group.share * 100.0,
+                self.of,
+                text::plural(group.cases, "case"),
+            );
+            (title, group)
+        })
+    }
+
+    fn more(&self) -> Option<String> {
+        let groups = text::plural(self.left_out as u64, "more group");
+        let of = self.of;
+        (self.left_out > 0).then(|| format!("\n{groups} of {of} sessions: `--all` shows them.\n"))
+    }
+}
+
+/// `22 of 79 scored sessions failed, in 4 groups; 3 errored, in 1 group.`
+fn head(failures: &Failures) -> String {
+    let sum = |of: fn(&VariantFailures) -> u64| failures.variants.iter().map(of).sum();
+    let groups = |groups: &[FailureGroup]| text::plural(groups.len() as u64, "group");
+    let scored = text::plural(sum(|v| v.scored), "scored session");
+    let mut head = match sum(|v| v.failed) {
+        0 => format!("No session failed, of {scored}"),
+        n => format!(
+            "{} of {scored} failed, in {}",
+            text::count(n),
+            groups(&failures.failed)
+        ),
+    };
+    let errored = sum(|v| v.errored);
+    if errored > 0 {
+        let groups = groups(&failures.errored);
+        let _ = write!(head, "; {} errored, in {groups}", text::count(errored));
+    }
+    head + "."
+}
+
+/// What the sessions of a group have in common, and their cases.
+fn facts(group: &FailureGroup) -> Vec<(&'static str, Vec<String>)> {
+    let mut facts = Vec::new();
+    if !group.checks.is_empty() {
+        facts.push(("checks", group.checks.clone()));
+    }
+    let status = group.status.as_str();
+    let status = match group.limit {
+        Some(limit) => format!("{status} ({})", limit.as_str()),
+        None => status.to_owned(),
+    };
+    facts.push(("status", vec![status]));
+    if let Some(error) = &group.error {
+        let code = error.code.map(Code::as_str);
+        facts.push(("error", vec![code.unwrap_or(&error.message).to_owned()]));
+    }
+    let mut cases: Vec<String> = group.case_ids.iter().map(ToString::to_string).collect();
+    if group.cases > cases.len() as u64 {
+        cases.push("…".to_owned());
+    }
+    facts.push(("cases", cases));
+    facts
+}
+
+/// `baseline/web-003/0, step 2`; steps are counted from 1, as in `farm trace show`.
+fn example(group: &FailureGroup) -> String {
+    let session = &group.example.session;
+    match &group.example.step {
+        Some(step) => format!("{session}, step {}", step.step + 1),
+        None => session.to_string(),
+    }
+}
+
+/// What there is to a step.
+fn told(step: &BadStep) -> impl Iterator<Item = (&'static str, &str)> {
+    let texts = [
+        ("thought", &step.thought),
+        ("call", &step.call),
+        ("answer", &step.answer),
+        ("wrong", &step.wrong),
+    ];
+    texts
+        .into_iter()
+        .filter_map(|(label, text)| Some((label, text.as_deref()?)))
+}
+
+fn command(group: &FailureGroup, view: &View<'_>) -> String {
+    let session = &group.example.session;
+    format!("farm trace show {session} --run {}", one_line(view.run))
+}
+
+fn ungrouped(failures: &Failures) -> Option<String> {
+    let sessions: u64 = failures.variants.iter().map(|v| v.ungrouped).sum();
+    let words = text::plural(sessions, "more session");
+    (sessions > 0).then(|| format!("\n{words} failed in yet other ways.\n"))
+}
+
+/// A label and a text, broken between words.
+fn field(out: &mut String, indent: usize, label: &str, text: &str, width: usize) {
+    const LABEL: usize = 9;
+    let text = one_line(text);
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let room = width.saturating_sub(indent + LABEL);
+    for (n, line) in flow(&words, " ", room).iter().enumerate() {
+        let label = if n == 0 { label } else { "" };
+        let _ = writeln!(out, "{:indent$}{label:<LABEL$}{line}", "");
+    }
+}
+
+#[cfg(test)]
+mod tests;
