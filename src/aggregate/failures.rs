@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use super::figures::round;
 use crate::{
     domain::{
-        BadStep, CaseId, Code, Example, FAILURES_SCHEMA, FailureGroup, Failures, Grid, LastError,
-        Limit, SessionState, Status, VariantFailures, VariantName, shortened, trace::Step,
+        CaseId, Code, Grid, Limit, SessionState, Status, VariantName,
+        failures::{self, BadStep, Example, FailureGroup, Failures, LastError, VariantFailures},
+        shortened,
+        trace::Step,
     },
     error::Result,
     store::{Reader, Score, SessionRow, StepRow, shape},
@@ -28,7 +30,7 @@ const GROUPS: usize = 1000;
 /// When the store cannot be read.
 pub fn failures(reader: &Reader, grid: &Grid, run: &str) -> Result<Failures> {
     let mut all = Failures {
-        schema: FAILURES_SCHEMA.to_owned(),
+        schema: failures::SCHEMA.to_owned(),
         run: run.to_owned(),
         variants: Vec::new(),
         failed: Vec::new(),

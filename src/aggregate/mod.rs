@@ -8,9 +8,15 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 pub mod gate;
+mod pilot;
+mod plan;
+mod replies;
 mod summary;
 
 pub use actor::{Aggregator, Counting, Message};
 pub use failures::failures;
 pub use figures::PassRateSoFar;
+pub use pilot::Side;
+pub use plan::{Question, plan};
+pub use replies::replies;
 pub use summary::{Metric, Options, summarise};

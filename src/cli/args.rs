@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::stats::planning::POWER;
+
 /// Runs an agent many times, in parallel, and says how good it is with honest error bars.
 #[derive(Debug, Parser)]
 #[command(name = "farm", version, max_term_width = 100, propagate_version = true)]
@@ -29,6 +31,8 @@ pub enum Command {
     /// Say which of two or more variants is better, paired by case
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
+    /// Say how many cases and seeds it takes to tell two variants apart
+    Plan(PlanArgs),
     /// Show, compare or export traces
     Trace(TraceArgs),
     /// Look for every problem in cases, scripts, sealed halves and config, without running
@@ -201,6 +205,35 @@ pub struct ReportArgs {
     pub traces: Option<TraceChoice>,
     #[command(flatten)]
     pub gates: GateArgs,
+}
+
+/// `farm plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// A pilot: RUN with one variant or two, or RUN/VARIANT; without one, the noise is guessed
+    #[arg(value_name = "A")]
+    pub a: Option<String>,
+    /// What the pilot is to be compared with: RUN with one variant, or RUN/VARIANT
+    #[arg(value_name = "B")]
+    pub b: Option<String>,
+    /// The difference in pass rate that is to be shown [default: 0.05]
+    #[arg(long, value_name = "D")]
+    pub difference: Option<f64>,
+    /// The chance of seeing it
+    #[arg(long, value_name = "P", default_value_t = POWER)]
+    pub power: f64,
+    /// The confidence level [default: that of the pilot, or of the config]
+    #[arg(long, value_name = "L")]
+    pub level: Option<f64>,
+    /// How many cases; clusters, if the pilot has those [default: those of the pilot]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub cases: Option<u64>,
+    /// How many seeds of each case [default: those of the pilot, or of the config]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seeds: Option<u64>,
+    /// As JSON, with the distinct replies of each case
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The formats of `farm report`.

@@ -2,13 +2,12 @@ use std::path::Path;
 
 use super::{
     args::{ReportArgs, ReportFormat},
-    exit::{Exit, print},
     opened::{Opened, RUNS},
     report::say_how_it_stands,
     screen,
 };
 use crate::{
-    domain::Failures,
+    domain::failures::Failures,
     error::{Error, Result},
     report::{
         self,
@@ -20,7 +19,7 @@ use crate::{
 const GROUPS: usize = 10;
 
 /// `farm report RUN --failures`.
-pub(super) fn failures(opened: &Opened, args: &ReportArgs) -> Result<Exit> {
+pub(super) fn failures(opened: &Opened, args: &ReportArgs) -> Result<String> {
     let run = opened.folder.spec(Path::new(RUNS));
     say_how_it_stands(opened, &run);
     let view = View {
@@ -38,7 +37,5 @@ pub(super) fn failures(opened: &Opened, args: &ReportArgs) -> Result<Exit> {
                 .hint("`--failures` goes with `--format md`, `--format json` or neither"));
         }
     };
-    let text = show(&opened.failures()?, &view)?;
-    print(&text)?;
-    Ok(Exit::Done)
+    show(&opened.failures()?, &view)
 }

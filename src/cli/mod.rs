@@ -17,6 +17,7 @@ mod leaks;
 mod log;
 mod manifest;
 mod opened;
+mod plan;
 mod report;
 mod request;
 mod resume;
@@ -74,6 +75,7 @@ fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
         Command::Resume(args) => resume::resume(&args),
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Plan(args) => plan::plan(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Check(args) => check::check(&args),
         Command::Demo(args) => demo::demo(&args),

@@ -9,7 +9,9 @@ use super::{
 use crate::{
     aggregate,
     domain::{
-        Case, Failures, Grid, KeyError, SUMMARY_SCHEMA, SessionId, SessionKey, Summary, input,
+        Case, Grid, KeyError, SUMMARY_SCHEMA, SessionId, SessionKey, Summary,
+        failures::Failures,
+        input,
         jsonl::{self, Secrecy},
         trace::Record,
     },

@@ -31,7 +31,11 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
     let gates = Gates::parse(&args.gates)?;
     let opened = Opened::find(&args.run)?;
     if args.failures {
-        return failures::failures(&opened, args);
+        print(&failures::failures(&opened, args)?)?;
+        return gates.judge(|| {
+            let summary = opened.summary()?;
+            Ok(Loaded { opened, summary })
+        });
     }
     let summary = opened.summary()?;
     let run = opened.folder.spec(Path::new(RUNS));

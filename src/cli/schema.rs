@@ -7,7 +7,10 @@ use super::{
 };
 use crate::{
     config,
-    domain::{Case, Failures, Script, Summary, comparison::Comparison, trace::Record},
+    domain::{
+        Case, Script, Summary, comparison::Comparison, failures::Failures, plan::StudyPlan,
+        trace::Record,
+    },
     error::{Context, Error, Result, nearest},
     report::status::Status,
     score,
@@ -18,12 +21,13 @@ use crate::{
 type Format = (&'static str, fn() -> Schema);
 
 /// The formats that have a schema, by name.
-const FORMATS: [Format; 12] = [
+const FORMATS: [Format; 13] = [
     ("case", read::<Case>),
     ("comparison", written::<Comparison>),
     ("config", config::schema),
     ("failures", written::<Failures>),
     ("manifest", written::<Manifest>),
+    ("plan", written::<StudyPlan>),
     ("scores", written::<ScoreLine<'_>>),
     ("script", read::<Script>),
     ("sealed", score::schema),

@@ -201,7 +201,11 @@ pub(super) fn recorded(file: &Path) -> Result<Resolved> {
     })
 }
 
-fn resolve(request: &Request) -> Result<Resolved> {
+/// The config that a request means.
+///
+/// # Errors
+/// Every problem of the config.
+pub(super) fn resolve(request: &Request) -> Result<Resolved> {
     let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     config::resolve(&Sources {
         file: request.config.file(),

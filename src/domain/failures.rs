@@ -1,16 +1,18 @@
+//! What `farm report --failures` tells: `farm.failures/1`.
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CaseId, Code, Limit, SessionKey, Status, VariantName};
 
 /// The version of what `farm report --failures --format json` prints.
-pub const FAILURES_SCHEMA: &str = "farm.failures/1";
+pub const SCHEMA: &str = "farm.failures/1";
 
 /// Why sessions of a run failed, those together that failed alike.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Failures {
     /// The version of the format.
-    #[schemars(extend("const" = FAILURES_SCHEMA))]
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// The run's id.
     pub run: String,

@@ -7,7 +7,7 @@ mod case;
 mod clock;
 pub mod comparison;
 mod decision;
-mod failures;
+pub mod failures;
 mod figure;
 mod gate;
 mod grid;
@@ -19,6 +19,7 @@ mod key;
 mod ledger;
 mod limits;
 mod outcome;
+pub mod plan;
 mod record;
 mod script;
 mod seed;
@@ -33,9 +34,6 @@ mod verdict;
 pub use case::Case;
 pub use clock::Clock;
 pub use decision::{Action, BadArgs, Call, DecidedCall, Decision, MAX_ARGS_BYTES};
-pub use failures::{
-    BadStep, Example, FAILURES_SCHEMA, FailureGroup, Failures, LastError, VariantFailures,
-};
 pub use figure::{Amount, Figure, Rate, Reading};
 pub use gate::{GateOutcome, GateResult};
 pub use grid::{Cell, Grid, MAX_SESSIONS, SessionId, TooManySessions};

@@ -8,7 +8,10 @@ use super::{
     table::flow,
     text::{self, one_line},
 };
-use crate::domain::{BadStep, Code, FailureGroup, Failures, VariantFailures};
+use crate::domain::{
+    Code,
+    failures::{BadStep, FailureGroup, Failures, VariantFailures},
+};
 
 /// How failures are shown.
 #[derive(Debug, Clone, Copy)]

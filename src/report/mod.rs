@@ -16,6 +16,7 @@
 //! - [`diff`]: how two traces differ;
 //! - [`failures`]: why sessions failed;
 //! - [`gates`]: what came of gates;
+//! - [`plan`]: what it takes to tell two variants apart;
 //! - [`runs`]: the list of runs;
 //! - [`status`]: how a run stands while it is at work;
 //! - [`problems`]: an error with its problems, causes and hint;
@@ -32,6 +33,7 @@ pub mod html;
 pub mod into;
 pub mod junit;
 pub mod markdown;
+pub mod plan;
 pub mod problems;
 pub mod runs;
 pub mod session;

@@ -75,7 +75,13 @@ pub fn sessions(figure: &Figure) -> String {
 /// The confidence level of a figure: `95 %`.
 #[must_use]
 pub fn level(figure: &Figure) -> String {
-    let percent = format!("{:.4}", figure.level * 100.0);
+    percent(figure.level)
+}
+
+/// A share as `95 %` or `99.5 %`, with four decimals at most.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let percent = format!("{:.4}", share * 100.0);
     format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 

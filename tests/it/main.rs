@@ -26,6 +26,7 @@ mod law;
 mod older_run;
 mod output_folder;
 mod own_mounts;
+mod plan;
 mod removing;
 mod report_formats;
 mod resume;

@@ -2,7 +2,7 @@
 
 mod cases;
 mod groups;
-mod pair;
+pub(super) mod pair;
 
 use crate::{
     domain::{

@@ -21,7 +21,7 @@ use crate::{
 const LABEL: &str = "compare.pass_rate";
 
 /// A case that both sides have.
-pub(super) struct Matched<'a> {
+pub(in crate::aggregate) struct Matched<'a> {
     a: &'a CaseSummary,
     b: &'a CaseSummary,
 }
@@ -90,7 +90,10 @@ pub(super) fn compare(
 }
 
 /// The cases of both sides, by id.
-fn matched<'a>(a: &'a [CaseSummary], b: &'a [CaseSummary]) -> Vec<Matched<'a>> {
+pub(in crate::aggregate) fn matched<'a>(
+    a: &'a [CaseSummary],
+    b: &'a [CaseSummary],
+) -> Vec<Matched<'a>> {
     let of_b: BTreeMap<&CaseId, &CaseSummary> = b.iter().map(|case| (&case.id, case)).collect();
     let mut matched: Vec<Matched<'a>> = a
         .iter()
@@ -101,7 +104,7 @@ fn matched<'a>(a: &'a [CaseSummary], b: &'a [CaseSummary]) -> Vec<Matched<'a>> {
 }
 
 /// Cases scored here and not there, by id.
-fn only(here: &[CaseSummary], there: &[CaseSummary]) -> Vec<CaseId> {
+pub(in crate::aggregate) fn only(here: &[CaseSummary], there: &[CaseSummary]) -> Vec<CaseId> {
     let scored = |cases: &'_ [CaseSummary]| -> BTreeMap<CaseId, bool> {
         let of = |case: &CaseSummary| (case.id.clone(), case.ledger.scored() > 0);
         cases.iter().map(of).collect()

@@ -1,5 +1,8 @@
 use super::*;
-use crate::domain::{Example, FAILURES_SCHEMA, LastError, Limit, SessionKey, Status};
+use crate::domain::{
+    Limit, SessionKey, Status,
+    failures::{Example, LastError, SCHEMA},
+};
 
 fn group(sessions: u64, of: u64, example: &str) -> FailureGroup {
     let session: SessionKey = example.parse().unwrap();
@@ -75,7 +78,7 @@ else there may be in a reason that does not fit in one line of a terminal"#
         ..group(3, 3, "cautious/arith-001/4")
     };
     Failures {
-        schema: FAILURES_SCHEMA.to_owned(),
+        schema: SCHEMA.to_owned(),
         run: "r".to_owned(),
         variants: vec![of("baseline", 48, 1, 0, 0), of("cautious", 31, 22, 3, 2)],
         failed: vec![exhausted, group(1, 1, "baseline/arith-001/7")],
