@@ -186,7 +186,7 @@ pub struct ReportArgs {
     #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
     /// Why sessions failed: groups of those that failed alike, with the first bad step of an example
-    #[arg(long, conflicts_with_all = ["rows", "into"])]
+    #[arg(long, conflicts_with_all = ["rows", "into", "traces"])]
     pub failures: bool,
     /// All cases, not only the worst: in tables for a terminal and in svg; all groups of failures
     #[arg(long)]
@@ -195,13 +195,13 @@ pub struct ReportArgs {
     #[arg(long, value_enum)]
     pub rows: Option<Rows>,
     /// Write md into this file: between its lines <!-- farm:begin --> and <!-- farm:end -->
-    #[arg(long, value_name = "FILE", conflicts_with = "rows")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rows", "traces"])]
     pub into: Option<PathBuf>,
     /// Which block of the file, if it has several: that of <!-- farm:begin NAME -->
     #[arg(long, value_name = "NAME", requires = "into")]
     pub block: Option<String>,
     /// Which traces an HTML page holds [default: all, up to 15 MB, failed sessions first]
-    #[arg(long, value_enum, value_name = "WHICH")]
+    #[arg(long, value_enum, value_name = "WHICH", conflicts_with = "rows")]
     pub traces: Option<TraceChoice>,
     #[command(flatten)]
     pub gates: GateArgs,

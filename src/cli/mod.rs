@@ -9,7 +9,6 @@ mod demo;
 mod differs;
 mod done;
 mod exit;
-mod failures;
 mod gates;
 mod hooks;
 mod init;

@@ -1,3 +1,4 @@
+mod failures;
 mod into;
 mod page;
 
@@ -6,7 +7,6 @@ use std::path::Path;
 use super::{
     args::{ReportArgs, ReportFormat, Rows},
     exit::{Exit, print, say, stream},
-    failures,
     gates::Gates,
     opened::{Opened, RUNS},
     screen,
@@ -24,14 +24,10 @@ const ROWS: usize = 30;
 
 /// `farm report RUN`.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
-    if args.traces.is_some() && args.format != Some(ReportFormat::Html) {
-        return Err(Error::input("--traces goes with --format html alone")
-            .hint("leave --traces out, or say --format html"));
-    }
     let gates = Gates::parse(&args.gates)?;
     let opened = Opened::find(&args.run)?;
     if args.failures {
-        print(&failures::failures(&opened, args)?)?;
+        print(&failures::shown(&opened, args)?)?;
         return gates.judge(|| {
             let summary = opened.summary()?;
             Ok(Loaded { opened, summary })
@@ -61,11 +57,12 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
     gates.judge(|| Ok(Loaded { opened, summary }))
 }
 
-/// The format, which `--into` and `--rows` may imply.
+/// The format, which `--into`, `--rows` and `--traces` imply.
 fn format(args: &ReportArgs) -> Result<Option<ReportFormat>> {
-    let implied = match (&args.into, args.rows) {
-        (Some(_), _) => Some((ReportFormat::Md, "--into", "md")),
-        (_, Some(_)) => Some((ReportFormat::Csv, "--rows", "csv")),
+    let implied = match (&args.into, args.rows, args.traces) {
+        (Some(_), ..) => Some((ReportFormat::Md, "--into", "md")),
+        (_, Some(_), _) => Some((ReportFormat::Csv, "--rows", "csv")),
+        (.., Some(_)) => Some((ReportFormat::Html, "--traces", "html")),
         _ => None,
     };
     match (implied, args.format) {

@@ -1,12 +1,12 @@
 use std::path::Path;
 
-use super::{
-    args::{ReportArgs, ReportFormat},
-    opened::{Opened, RUNS},
-    report::say_how_it_stands,
-    screen,
-};
+use super::say_how_it_stands;
 use crate::{
+    cli::{
+        args::{ReportArgs, ReportFormat},
+        opened::{Opened, RUNS},
+        screen,
+    },
     domain::failures::Failures,
     error::{Error, Result},
     report::{
@@ -19,7 +19,7 @@ use crate::{
 const GROUPS: usize = 10;
 
 /// `farm report RUN --failures`.
-pub(super) fn failures(opened: &Opened, args: &ReportArgs) -> Result<String> {
+pub(super) fn shown(opened: &Opened, args: &ReportArgs) -> Result<String> {
     let run = opened.folder.spec(Path::new(RUNS));
     say_how_it_stands(opened, &run);
     let view = View {
