@@ -207,6 +207,11 @@ fn a_run_leaves_and_says_nothing_sealed() {
     for args in [
         &["report", "run"][..],
         &["report", "run", "--all"],
+        &["report", "run", "--failures", "--all"],
+        &["report", "run", "--failures", "--format", "md"],
+        &["report", "run", "--failures", "--format", "json"],
+        &["plan", "run"],
+        &["plan", "run", "--json"],
         &["report", "run", "--format", "md"],
         &["report", "run", "--format", "json"],
         &["report", "run", "--format", "csv"],
