@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::Folder;
 
+const MARKUP: &str = "</script><img src=x onerror=alert(1)>";
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{202e}";
 
 /// One case that passes and one that fails, with markup in every text; two seeds each.
@@ -15,7 +16,7 @@ fn ran() -> Folder {
         json!({"id": id, "task": HOSTILE, "tags": [HOSTILE], "script": script}).to_string() + "\n"
     };
     let sealed = |id: &str| {
-        json!({"id": id, "checks": [{"kind": "answer_equals", "text": "2", "name": HOSTILE}]})
+        json!({"id": id, "checks": [{"kind": "answer_equals", "text": "2", "name": MARKUP}]})
             .to_string()
             + "\n"
     };
@@ -73,7 +74,12 @@ fn a_page_holds_the_traces_that_are_asked_for() {
 #[test]
 fn only_a_page_holds_traces() {
     let folder = ran();
-    let said = folder.farm(["report", "run", "--traces", "all"]).exits(2);
+    let report = ["report", "run", "--traces", "none"];
+    let implied = folder.farm(report).exits(0);
+    assert!(implied.stdout.starts_with("<!doctype html>"));
+    let said = folder
+        .farm(report.iter().chain(&["--format", "md"]))
+        .exits(2);
     insta::assert_snapshot!(said.stderr, @"
     error: --traces goes with --format html alone
     hint: leave --traces out, or say --format html
@@ -84,7 +90,8 @@ fn only_a_page_holds_traces() {
 fn what_models_and_tools_said_is_data() {
     let folder = ran();
     let page = page(&folder, &[]);
-    assert!(!page.contains("<img"));
+    // The one image is the plot.
+    assert_eq!(page.matches("<img").count(), 1);
     assert!(!page.contains('\u{202e}'));
     // The data, two cases, and the script.
     assert_eq!(page.matches("<script").count(), 4);
@@ -104,11 +111,10 @@ fn what_models_and_tools_said_is_data() {
     assert_eq!(step["observation"]["kind"], "error");
     assert_eq!(session["steps"][1]["answer"], seen);
     assert_eq!(session["end"]["status"], "completed");
-    assert_eq!(session["checks"], json!([[seen, false]]));
-    assert!(
-        !page.contains("\"reply\""),
-        "replies as received are left out"
-    );
+    assert_eq!(session["checks"], json!([[MARKUP, false]]));
+    // Replies as received are left out.
+    assert_eq!(step.get("reply"), None);
+    assert!(!traces.to_string().contains("choices"));
 }
 
 #[test]
