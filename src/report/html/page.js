@@ -74,7 +74,7 @@ function caseLink(row) {
   const id = sessionTable === null
     ? row.case
     : el("a", { href: "#sessions", title: "its sessions", onclick: () => sessionTable.find(`/${row.case}/`) }, row.case);
-  return [el("span", { class: "key" }, id), el("span", { class: "rest" }, names)];
+  return [el("span", { class: row.case.length < 20 ? "key nobr" : "key" }, id), el("span", { class: "rest" }, names)];
 }
 
 /** Sessions as rows. */
