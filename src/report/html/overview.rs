@@ -21,7 +21,7 @@ pub(super) struct Run {
     created: String,
     /// The file of cases.
     suite: String,
-    /// `360 sessions: 30 cases × 12 seeds`.
+    /// `30 cases × 12 seeds`.
     plan: String,
     /// Of the intervals: `95 %`.
     level: String,
