@@ -12,7 +12,7 @@ use crate::{
     stats::{
         self, Case, Level, Tally, Units, missing, multiple,
         paired::{self, Pair},
-        planning::{Noise, POWER},
+        planning::{self, Noise, POWER},
         ratio, signflip,
     },
 };
@@ -171,7 +171,7 @@ fn pass_rate(
         signflip_exact: flips.exact,
         fragile: verdict.is_a_difference() && shown.is_fragile(flips.p, flips.nonzero, terms.level),
         verdict,
-        mde: mde(pairs, units, terms.level).map(round),
+        mde: mde(pairs, units, t.se, terms.level).map(round),
     }
 }
 
@@ -190,31 +190,18 @@ fn verdict_of(figure: &stats::Figure, terms: &Terms<'_>) -> stats::Verdict {
     }
 }
 
-/// The smallest difference that a comparison of this size shows with the usual power. Where seeds
-/// cannot be told from cases (one seed each, or clusters), from the spread of the differences.
-fn mde(pairs: &[Pair], units: &Units, level: Level) -> Option<f64> {
-    let d = paired::unit_differences(pairs, units);
-    let used = pairs.iter().filter(|pair| pair.is_scored());
-    let (cases, inverse) = used.fold((0_usize, 0.0), |(cases, inverse), pair| {
-        (
-            cases + 1,
-            inverse + 0.5 / pair.a.n as f64 + 0.5 / pair.b.n as f64,
-        )
-    });
-    let (noise, seeds) = match Noise::of(pairs).filter(|_| d.len() == cases) {
-        Some(noise) => (noise, (cases as f64 / inverse).round() as u64),
-        None => {
-            let omega2 = stats::moments::variance(&d)?;
-            let (var_a, var_b) = (0.0, 0.0);
-            (
-                Noise {
-                    omega2,
-                    var_a,
-                    var_b,
-                },
-                1,
-            )
-        }
-    };
-    noise.mde(d.len() as u64, seeds, level, POWER)
+/// The smallest difference that a comparison of this size shows with the usual power: from what
+/// seeds and cases add to its noise, or from its error where these cannot be told apart (one seed
+/// each, clusters) or show no noise at all.
+fn mde(pairs: &[Pair], units: &Units, se: Option<f64>, level: Level) -> Option<f64> {
+    let count = paired::unit_differences(pairs, units).len();
+    let scored: Vec<&Pair> = pairs.iter().filter(|pair| pair.is_scored()).collect();
+    let halves = |pair: &&Pair| 0.5 / pair.a.n as f64 + 0.5 / pair.b.n as f64;
+    let seeds = scored.len() as f64 / scored.iter().map(halves).sum::<f64>();
+    let seeds = seeds.round() as u64;
+    let noise = Noise::of(pairs).filter(|_| count == scored.len());
+    match noise.filter(|noise| noise.variance(seeds) > 0.0) {
+        Some(noise) => noise.mde(count as u64, seeds, level, POWER),
+        None => planning::mde_of_error(se?, count as u64, level, POWER),
+    }
 }

@@ -174,6 +174,17 @@ fn one_seed_a_side_is_enough() {
     assert!(rate.signflip_exact && rate.mde.is_some_and(|mde| mde > 0.0));
 }
 
+/// Where no session of any case differs, seeds could still have hidden a difference.
+#[test]
+fn two_perfect_sides_are_not_proven_equal() {
+    let (a, b) = (of_12("a", &[12; 10]), of_12("b", &[12; 10]));
+    let rate = &compared(&[a, b], Reading::Fixed, None).pairs[0].pass_rate;
+    assert_eq!(rate.verdict, Verdict::NoDifferenceShown);
+    assert_eq!((rate.p, rate.p_signflip), (Some(1.0), 1.0));
+    assert!(rate.mde.is_some_and(|mde| mde > 0.0));
+    assert!(rate.sample.hi > Some(0.0) && rate.fixed.hi > Some(0.0));
+}
+
 #[test]
 fn nothing_in_common_gives_no_verdict() {
     let (a, b) = (
