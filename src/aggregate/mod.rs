@@ -8,6 +8,7 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 pub mod gate;
+mod matched;
 mod pilot;
 mod plan;
 mod replies;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::compare::pair::{Matched, matched, only};
+use super::matched::{Matched, matched, only};
 use crate::{
     domain::{
         CaseId, VariantSummary,

@@ -23,6 +23,11 @@ use crate::{
 /// The k of pass@k and pass^k.
 const KS: [u32; 5] = [1, 2, 3, 5, 10];
 
+/// The k of pass@k and pass^k over so many seeds.
+pub(super) fn ks(seeds: u64) -> impl Iterator<Item = u32> {
+    KS.into_iter().filter(move |k| u64::from(*k) <= seeds)
+}
+
 /// How figures are computed.
 pub struct Options<'a> {
     /// Confidence level of all intervals.
@@ -174,14 +179,14 @@ fn overall(
     let tallies: Vec<Tally> = cases.iter().map(|c| c.tally(c.passed)).collect();
     let seeds = grid.seeds.end - grid.seeds.start;
     let pass_k = |kind: PassK| -> BTreeMap<u32, Figure> {
-        let ks = KS.into_iter().filter(|k| u64::from(*k) <= seeds);
-        ks.map(|k| {
-            (
-                k,
-                figure(pass_k::overall(kind, k.into(), &tallies, units, level).figure),
-            )
-        })
-        .collect()
+        ks(seeds)
+            .map(|k| {
+                (
+                    k,
+                    figure(pass_k::overall(kind, k.into(), &tallies, units, level).figure),
+                )
+            })
+            .collect()
     };
     Overall {
         pass_rate_bounds: bounds(&missing),

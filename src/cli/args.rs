@@ -285,13 +285,22 @@ pub struct CompareArgs {
     #[arg(long, value_enum)]
     pub format: Option<CompareFormat>,
     /// A difference in pass rate that counts as none, such as 0.02: asks whether sides are equivalent
-    #[arg(long, value_name = "D")]
+    #[arg(long, value_name = "D", value_parser = margin)]
     pub margin: Option<f64>,
     /// All cases that changed, not only the surest
     #[arg(long)]
     pub all: bool,
     #[command(flatten)]
     pub gates: GateArgs,
+}
+
+/// A share between 0 and 1.
+fn margin(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    match number > 0.0 && number < 1.0 {
+        true => Ok(number),
+        false => Err("it is not between 0 and 1".to_owned()),
+    }
 }
 
 /// The formats of `farm compare`.

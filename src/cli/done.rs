@@ -1,6 +1,6 @@
 //! What is shown of a run that is over, and the exit code that it gives.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, rc::Rc};
 
 use super::{
     args::ShowArgs,
@@ -32,10 +32,10 @@ impl Done {
         Ok(self.exit().or(met))
     }
 
-    fn loaded(&self) -> Result<Loaded> {
+    fn loaded(&self) -> Result<Rc<Loaded>> {
         let opened = Opened::find(&self.spec)?;
         let summary = self.summary.clone();
-        Ok(Loaded { opened, summary })
+        Ok(Rc::new(Loaded { opened, summary }))
     }
 
     /// Prints tables or the summary, and last what is to be done next.

@@ -1,10 +1,10 @@
 //! `--gate`: what a run must show.
 
-use std::rc::Rc;
+use std::{collections::HashMap, rc::Rc};
 
 use super::{
     args::GateArgs,
-    compare::compared,
+    compared::compared,
     exit::{Exit, say},
     scoring::Scoring,
     setup::Ready,
@@ -26,7 +26,16 @@ pub(super) struct Gates(Vec<Given>);
 /// A gate with the variants of the run that it compares with, if it names one.
 struct Given {
     gate: Gate,
-    baseline: Option<Vec<Side>>,
+    baseline: Option<Rc<[Side]>>,
+}
+
+/// What has to be known of a run to say whether gates can be judged on it.
+struct Candidate<'a> {
+    variants: Vec<&'a VariantName>,
+    scoring: Scoring,
+    seeds: u64,
+    /// The names of its hidden metrics.
+    metrics: Vec<String>,
 }
 
 impl Gates {
@@ -35,25 +44,81 @@ impl Gates {
     /// # Errors
     /// When one is none, or names a run that is not there.
     pub fn parse(args: &GateArgs) -> Result<Self> {
-        let parse = |text: &String| {
+        let mut known: HashMap<String, Rc<[Side]>> = HashMap::new();
+        let mut gates = Vec::new();
+        for text in &args.gate {
             let parsed = text.parse::<Gate>();
             let gate = parsed.map_err(|e: GateError| Error::input(e.to_string()))?;
-            let baseline = gate.baseline.as_deref().map(Side::find).transpose()?;
-            Ok(Given { gate, baseline })
-        };
-        Ok(Self(args.gate.iter().map(parse).collect::<Result<_>>()?))
+            let baseline = match &gate.baseline {
+                None => None,
+                Some(run) => Some(match known.get(run) {
+                    Some(sides) => sides.clone(),
+                    None => {
+                        let sides: Rc<[Side]> = Side::find(run)?.into();
+                        known.insert(run.clone(), sides.clone());
+                        sides
+                    }
+                }),
+            };
+            gates.push(Given { gate, baseline });
+        }
+        Ok(Self(gates))
     }
 
     /// Whether they can be judged on a run that is about to begin.
     ///
     /// # Errors
-    /// When one lacks a baseline, or that was scored otherwise.
+    /// When one lacks a baseline, or that was scored otherwise; when one names a variant or a figure
+    /// that the run will not have.
     pub fn check(&self, ready: &Ready) -> Result<()> {
-        let scoring = Scoring::of_new(ready);
+        let (seeds, sealed) = (&ready.plan.grid.seeds, ready.sealed.as_ref());
+        self.check_on(&Candidate {
+            variants: ready.plan.grid.variants.iter().collect(),
+            scoring: Scoring::of_new(ready),
+            seeds: seeds.end - seeds.start,
+            metrics: sealed.map_or_else(Vec::new, |s| s.metric_names().to_vec()),
+        })
+    }
+
+    /// The same of a run that is there.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_run(&self, run: &Rc<Loaded>) -> Result<()> {
+        let sides = Side::all(run);
+        let Some(first) = sides.first() else {
+            return Ok(());
+        };
+        let seeds = &run.opened.grid.seeds;
+        let of_summary = run.summary.variants.iter();
+        self.check_on(&Candidate {
+            variants: of_summary.clone().map(|v| &v.variant).collect(),
+            scoring: Scoring::of(first),
+            seeds: seeds.end - seeds.start,
+            metrics: of_summary
+                .flat_map(|v| v.overall.metrics.keys().cloned())
+                .collect(),
+        })
+    }
+
+    fn check_on(&self, on: &Candidate<'_>) -> Result<()> {
         for given in &self.0 {
-            for variant in &ready.plan.grid.variants {
+            let gate = &given.gate;
+            let wrong = |why: String| Error::input(format!("gate `{}`: {why}", gate.text));
+            if let Some(why) = gate.subject.is_out_of_reach(on.seeds, &on.metrics) {
+                return Err(wrong(why));
+            }
+            if let Some(name) = &gate.variant
+                && !on.variants.contains(&name)
+            {
+                let known: Vec<&str> = on.variants.iter().map(|v| v.as_str()).collect();
+                let known = format!("there are {}", known.join(", "));
+                return Err(wrong(format!("there is no variant {name}")).hint(known));
+            }
+            for variant in on.variants.iter().filter(|v| gate.is_for(v)) {
                 if let Some(baseline) = given.against(variant)? {
-                    Scoring::of(baseline).refuse_other(&scoring)?;
+                    let scoring = Scoring::of(baseline).refuse_other(&on.scoring);
+                    scoring.map_err(|e| wrong(e.message))?;
                 }
             }
         }
@@ -65,13 +130,13 @@ impl Gates {
     ///
     /// # Errors
     /// As [`Self::check`].
-    pub fn judge(&self, run: impl FnOnce() -> Result<Loaded>) -> Result<Exit> {
+    pub fn judge(&self, run: impl FnOnce() -> Result<Rc<Loaded>>) -> Result<Exit> {
         if self.0.is_empty() {
             return Ok(Exit::Done);
         }
         let mut results = Vec::new();
-        for side in Side::all(&Rc::new(run()?)) {
-            for given in &self.0 {
+        for side in Side::all(&run()?) {
+            for given in self.of(&side) {
                 let name = side.summary().variant.as_str();
                 results.push(given.judge(&side, name, given.pair(&side)?.as_ref()));
             }
@@ -79,7 +144,8 @@ impl Gates {
         Ok(said(&results))
     }
 
-    /// The same for each side of a comparison but the first.
+    /// The same for each side of a comparison but the first, which is the baseline of gates that
+    /// name none.
     ///
     /// # Errors
     /// As [`Self::check`].
@@ -87,11 +153,9 @@ impl Gates {
         let mut results = Vec::new();
         let first = of.sides.first().map(|side| &side.name);
         for (side, named) in sides.iter().zip(&of.sides).skip(1) {
-            let within = of
-                .pairs
-                .iter()
-                .find(|p| Some(&p.a) == first && p.b == named.name);
-            for given in &self.0 {
+            let pairs = &mut of.pairs.iter();
+            let within = pairs.find(|p| Some(&p.a) == first && p.b == named.name);
+            for given in self.of(side) {
                 let against = match given.baseline {
                     Some(_) => given.pair(side)?,
                     None => within.cloned(),
@@ -100,6 +164,14 @@ impl Gates {
             }
         }
         Ok(said(&results))
+    }
+
+    /// Those that are for this variant.
+    fn of(&self, side: &Side) -> impl Iterator<Item = &Given> {
+        let variant = side.summary().variant.clone();
+        self.0
+            .iter()
+            .filter(move |given| given.gate.is_for(&variant))
     }
 }
 
@@ -119,7 +191,11 @@ impl Given {
         let Some(baseline) = self.against(&side.summary().variant)? else {
             return Ok(None);
         };
-        let comparison = compared(&[baseline.clone(), side.clone()], None)?;
+        let sides = [baseline.clone(), side.clone()];
+        let comparison = compared(&sides, None).map_err(|e| Error {
+            message: format!("gate `{}`: {}", self.gate.text, e.message),
+            ..e
+        })?;
         Ok(comparison.pairs.into_iter().next())
     }
 

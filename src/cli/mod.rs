@@ -4,6 +4,7 @@ mod args;
 mod changed;
 mod check;
 mod compare;
+mod compared;
 mod completions;
 mod demo;
 mod differs;

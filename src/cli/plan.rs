@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -75,17 +77,11 @@ fn sides(args: &PlanArgs) -> Result<Vec<Side>> {
         }
         sides.extend(more);
     }
-    if let [a, b] = sides.as_slice()
-        && a.manifest().run == b.manifest().run
-        && a.at == b.at
-    {
-        return Err(Error::input(format!("{} is named twice", a.spec()))
-            .hint("name two variants, or one to plan from it alone"));
-    }
+    Side::refuse_same(&sides)?;
     if let [a, b] = sides.as_slice() {
         Scoring::of(a).refuse_other(&Scoring::of(b))?;
     }
-    let mut told: Vec<&str> = Vec::new();
+    let mut told: Vec<PathBuf> = Vec::new();
     for side in &sides {
         if side.summary().ledger.scored() == 0 {
             let spec = side.spec();
@@ -99,10 +95,9 @@ fn sides(args: &PlanArgs) -> Result<Vec<Side>> {
                 ),
             );
         }
-        let run = side.manifest().run.as_str();
-        if !told.contains(&run) {
+        if !told.contains(&side.path()) {
             say_how_it_stands(&side.run.opened, &side.run.spec());
-            told.push(run);
+            told.push(side.path());
         }
     }
     Ok(sides)

@@ -2,13 +2,13 @@ mod failures;
 mod into;
 mod page;
 
-use std::path::Path;
+use std::rc::Rc;
 
 use super::{
     args::{ReportArgs, ReportFormat, Rows},
     exit::{Exit, print, say, stream},
     gates::Gates,
-    opened::{Opened, RUNS},
+    opened::Opened,
     screen,
     side::Loaded,
 };
@@ -25,36 +25,39 @@ const ROWS: usize = 30;
 /// `farm report RUN`.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
     let gates = Gates::parse(&args.gates)?;
+    let format = format(args)?;
     let opened = Opened::find(&args.run)?;
-    if args.failures {
-        print(&failures::shown(&opened, args)?)?;
-        return gates.judge(|| {
-            let summary = opened.summary()?;
-            Ok(Loaded { opened, summary })
-        });
-    }
     let summary = opened.summary()?;
-    let run = opened.folder.spec(Path::new(RUNS));
-    say_how_it_stands(&opened, &run);
-    match format(args)? {
-        None => print(&terminal(&summary, &run, args.all))?,
+    let run = Rc::new(Loaded { opened, summary });
+    gates.check_run(&run)?;
+    say_how_it_stands(&run.opened, &run.spec());
+    match args.failures {
+        true => print(&failures::shown(&run.opened, args)?)?,
+        false => show(&run, format, args)?,
+    }
+    gates.judge(|| Ok(run))
+}
+
+fn show(run: &Loaded, format: Option<ReportFormat>, args: &ReportArgs) -> Result<()> {
+    let Loaded { opened, summary } = run;
+    match format {
+        None => print(&terminal(summary, &run.spec(), args.all)),
         Some(ReportFormat::Md) => {
-            let text = report::markdown::render(&summary);
+            let text = report::markdown::render(summary);
             match &args.into {
-                None => print(&text)?,
-                Some(file) => into::put(file, args.block.as_deref(), &text)?,
+                None => print(&text),
+                Some(file) => into::put(file, args.block.as_deref(), &text),
             }
         }
-        Some(ReportFormat::Json) => print(&report::json(&summary)?)?,
-        Some(ReportFormat::Csv) => rows(&opened, &summary, args.rows.unwrap_or(Rows::Cases))?,
-        Some(ReportFormat::Junit) => print(&report::junit::render(&summary)?)?,
+        Some(ReportFormat::Json) => print(&report::json(summary)?),
+        Some(ReportFormat::Csv) => rows(opened, summary, args.rows.unwrap_or(Rows::Cases)),
+        Some(ReportFormat::Junit) => print(&report::junit::render(summary)?),
         Some(ReportFormat::Svg) => {
             let marks = (!args.all).then_some(report::forest::MARKS);
-            print(&report::forest::render(&summary, marks))?;
+            print(&report::forest::render(summary, marks))
         }
-        Some(ReportFormat::Html) => page::print(&opened, &summary, args.traces)?,
+        Some(ReportFormat::Html) => page::print(opened, summary, args.traces),
     }
-    gates.judge(|| Ok(Loaded { opened, summary }))
 }
 
 /// The format, which `--into`, `--rows` and `--traces` imply.

@@ -1,10 +1,14 @@
 //! Runs and their variants as they are named on the command line: RUN or RUN/VARIANT.
 
-use std::{path::Path, rc::Rc};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 
 use super::opened::{Opened, RUNS};
 use crate::{
-    domain::{Summary, VariantSummary},
+    domain::{Summary, VariantSummary, absolute},
     error::{Error, Result},
     store::Manifest,
 };
@@ -67,6 +71,27 @@ impl Side {
                 at,
             })
             .collect()
+    }
+
+    /// Refuses to take a side twice.
+    ///
+    /// # Errors
+    /// When the same variant of the same run folder is named again.
+    pub fn refuse_same(sides: &[Self]) -> Result<()> {
+        let mut known = HashSet::new();
+        let mut again = sides
+            .iter()
+            .filter(|side| !known.insert((side.path(), side.at)));
+        match again.next() {
+            Some(side) => Err(Error::input(format!("{} is named twice", side.spec()))
+                .hint("name two runs, or two variants of one")),
+            None => Ok(()),
+        }
+    }
+
+    /// The folder of its run, however it was named.
+    pub fn path(&self) -> PathBuf {
+        absolute(self.run.opened.folder.path())
     }
 
     /// Its figures.

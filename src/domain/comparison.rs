@@ -42,6 +42,8 @@ pub struct Side {
     pub variant: VariantName,
     /// Its sessions by state.
     pub ledger: Ledger,
+    /// Scored sessions in which the agent ended by itself: those that ratios of steps rest on.
+    pub completed: u64,
     /// More than 5 % of its sessions are missing, or half of those of one case.
     pub incomplete: bool,
     /// Over all its cases.
@@ -92,6 +94,10 @@ pub struct SidePair {
 /// same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassRateDifference {
+    /// The pass rate of A over those cases, in the reading of the verdict.
+    pub a: Figure,
+    /// That of B.
+    pub b: Figure,
     /// These cases, new seeds: MOVER.
     pub fixed: Figure,
     /// New cases like these: regularised paired t.
@@ -112,7 +118,8 @@ pub struct PassRateDifference {
     pub verdict: Verdict,
     /// The sign-flip test does not bear the verdict out.
     pub fragile: bool,
-    /// The smallest difference that a comparison of this size would show in 80 of 100 runs.
+    /// The minimum detectable effect for new cases like these: the smallest true difference that a
+    /// comparison of this size shows with a chance of 80 %.
     pub mde: Option<f64>,
 }
 

@@ -1,40 +1,53 @@
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{CaseId, Figure};
 
-use super::CaseId;
-
-/// What came of a gate for one variant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// What came of a gate for one variant, or for one side of a comparison.
+#[derive(Debug, Clone, PartialEq)]
 pub struct GateResult {
     /// As it was written.
     pub gate: String,
-    /// The variant, or the side of a comparison, that was judged.
+    /// The variant or side that was judged.
     pub variant: String,
-    /// What the interval says.
+    /// What the interval, or the fact, says.
     pub outcome: GateOutcome,
-    /// The figure that was judged, of `case` gates that of the worst case; null when it is
-    /// undefined.
-    pub estimate: Option<f64>,
-    /// Its lower limit; null for a fact.
-    pub lo: Option<f64>,
-    /// Its upper limit; null for a fact.
-    pub hi: Option<f64>,
+    /// What was judged; of `case` gates the figure of the worst case. None when there is none.
+    pub value: Option<GateValue>,
+    /// What it is a quantity of.
+    pub unit: GateUnit,
     /// The cases for which it is not shown.
     pub cases: Vec<CaseId>,
     /// Why it cannot be judged.
     pub why: Option<String>,
 }
 
+/// What a gate judges.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GateValue {
+    /// On its interval.
+    Figure(Figure),
+    /// As it is.
+    Fact(f64),
+}
+
+/// What a gate judges a quantity of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateUnit {
+    /// A ratio, a count or a mean of counts.
+    Plain,
+    /// A rate or a score, from 0 to 1.
+    Rate,
+    /// US dollars.
+    Usd,
+    /// A difference of rates.
+    Difference,
+}
+
 /// What an interval says of a threshold.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GateOutcome {
-    /// The whole interval is on the right side: the gate passes.
+    /// All of it is on the right side: the gate passes.
     Shown,
-    /// The interval holds the threshold, or there is none: the gate does not pass.
+    /// It holds the threshold, or there is none: the gate does not pass.
     Undetermined,
-    /// The whole interval is on the wrong side.
+    /// All of it is on the wrong side.
     Refuted,
 }

@@ -35,7 +35,7 @@ pub use case::Case;
 pub use clock::Clock;
 pub use decision::{Action, BadArgs, Call, DecidedCall, Decision, MAX_ARGS_BYTES};
 pub use figure::{Amount, Figure, Rate, Reading};
-pub use gate::{GateOutcome, GateResult};
+pub use gate::{GateOutcome, GateResult, GateUnit, GateValue};
 pub use grid::{Cell, Grid, MAX_SESSIONS, SessionId, TooManySessions};
 pub use id::{CaseId, IdError, VariantName};
 pub use input::absolute;

@@ -6,11 +6,13 @@
 //! apostrophe stands before it; and after 32,000 characters, about what a spreadsheet's cell
 //! holds, it is cut off with `…`. Traces have it as it was.
 
+mod comparison;
 mod sessions;
 mod steps;
 
 use std::io;
 
+pub use comparison::comparison;
 pub use sessions::sessions;
 pub use steps::steps;
 

@@ -360,7 +360,7 @@ fn case_lines(head: String, cases: &[&CaseSummary], width: usize) -> Vec<String>
 }
 
 /// Words in lines of at most `width`; a command in backticks is one word.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut in_command = false;
     for word in text.split(' ') {

@@ -14,6 +14,8 @@ pub enum Unit {
     Plain,
     /// US dollars: below one dollar, three digits of the estimate.
     Usd,
+    /// Differences: three decimals, with a sign when they are above 0.
+    Signed,
 }
 
 /// A figure in full: `0.833 [0.552, 0.953] n=12 Wilson 95 %`; with missing sessions `n=11/12`;
@@ -42,7 +44,10 @@ pub fn bare(figure: &Figure, unit: Unit) -> String {
         return "n/a".to_owned();
     };
     let places = places(estimate, unit);
-    let number = |x| decimals(x, places);
+    let number = |x: f64| match decimals(x, places) {
+        text if unit == Unit::Signed && x > 0.0 && !is_zero(&text) => format!("+{text}"),
+        text => text,
+    };
     match (figure.lo, figure.hi) {
         (Some(lo), Some(hi)) => {
             format!("{} [{}, {}]", number(estimate), number(lo), number(hi))
@@ -123,6 +128,22 @@ pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
+/// Names in a list that ends: `a, b, c and 12 more`.
+#[must_use]
+pub fn named<'a>(names: impl IntoIterator<Item = &'a str>, most: usize) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let shown = names
+        .iter()
+        .take(most)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {} more", count(more as u64)),
+    }
+}
+
 /// A time to wait: `42 s`, `3 min 05 s`, `2 h 07 min`.
 #[must_use]
 pub fn span(time: Duration) -> String {
@@ -161,7 +182,7 @@ pub fn one_line(text: &str) -> String {
 /// Decimals that show `estimate`: three, or in dollars enough for three digits, at most nine.
 fn places(estimate: f64, unit: Unit) -> usize {
     let size = estimate.abs();
-    if unit == Unit::Plain || size == 0.0 || size >= 0.1 {
+    if unit != Unit::Usd || size == 0.0 || size >= 0.1 {
         return 3;
     }
     let zeros = -size.log10().floor(); // 2 for 0.012
@@ -172,9 +193,13 @@ fn places(estimate: f64, unit: Unit) -> usize {
 fn decimals(x: f64, places: usize) -> String {
     let text = format!("{x:.places$}");
     match text.strip_prefix('-') {
-        Some(digits) if digits.chars().all(|c| c == '0' || c == '.') => digits.to_owned(),
+        Some(digits) if is_zero(digits) => digits.to_owned(),
         _ => text,
     }
+}
+
+fn is_zero(digits: &str) -> bool {
+    digits.chars().all(|c| c == '0' || c == '.')
 }
 
 #[cfg(test)]
@@ -246,6 +271,23 @@ mod tests {
         ] {
             assert_eq!(super::figure(&figure, Unit::Plain), want);
         }
+    }
+
+    #[test]
+    fn differences_have_signs() {
+        for (d, limits, want) in [
+            (0.25, (0.1, 0.4), "+0.250 [+0.100, +0.400]"),
+            (0.0, (-0.0001, 0.1), "0.000 [0.000, +0.100]"),
+            (-0.25, (-0.5, 0.0001), "-0.250 [-0.500, 0.000]"),
+        ] {
+            assert_eq!(bare(&of(Some(d), Some(limits), 2, 2), Unit::Signed), want);
+        }
+    }
+
+    #[test]
+    fn lists_of_names_end() {
+        assert_eq!(named(["a", "b"], 2), "a, b");
+        assert_eq!(named(["a", "b", "c"], 2), "a, b and 1 more");
     }
 
     #[test]

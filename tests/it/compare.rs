@@ -63,7 +63,7 @@ fn two_runs_and_three() {
     insta::assert_snapshot!(compare(&["--format", "md"]));
     let json: Value = serde_json::from_str(&compare(&["--format", "json"])).unwrap();
     crate::schemas::assert_is("comparison", &json);
-    assert_eq!(json["leaderboard"][0]["name"], "strong");
+    assert_eq!(json["leaderboard"][0]["name"], "strong-run/strong");
     assert_eq!(
         json["sides"][1]["differs"][0]["what"],
         "model.scripts_sha256"
@@ -116,11 +116,11 @@ fn what_cannot_be_compared_is_said() {
         ),
         (
             &["weak-run", "even-run", "--margin", "0"],
-            "--margin 0 is not between 0 and 1",
+            "it is not between 0 and 1",
         ),
         (
             &["weak-run", "even-run", "--margin", "nan"],
-            "--margin NaN is not between 0 and 1",
+            "it is not between 0 and 1",
         ),
     ] {
         let said = folder.farm(["compare"].iter().chain(sides)).exits(2);

@@ -265,12 +265,12 @@ fn sides_must_be_two_and_different() {
     .iter()
     .map(|args| format!("{}: {}", args.join(" "), said(args)))
     .collect();
-    insta::assert_snapshot!(all, @r#"
+    insta::assert_snapshot!(all, @"
     run: error: run has 3 variants
     hint: name those that are meant: run/plain, run/cold, run/third
     run/cold run: error: run has 3 variants
     hint: name those that are meant: run/plain, run/cold, run/third
-    run/cold ./run/cold: error: run/cold is named twice
-    hint: name two variants, or one to plan from it alone
-    "#);
+    run/cold ./run/cold: error: ./run/cold is named twice
+    hint: name two runs, or two variants of one
+    ");
 }

@@ -1,8 +1,10 @@
 //! How each case fares on one side and the other.
 
-use super::pair::Matched;
 use crate::{
-    aggregate::figures::{figure, round},
+    aggregate::{
+        figures::{figure, round},
+        matched::Matched,
+    },
     domain::comparison::{CaseDifference, Change},
     stats::{Level, multiple, two_cases},
 };

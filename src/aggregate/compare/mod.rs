@@ -4,10 +4,12 @@ mod cases;
 mod groups;
 pub(super) mod pair;
 
+use pair::{Family, Pairing};
+
 use crate::{
     domain::{
         CaseId, Reading, VariantSummary,
-        comparison::{self, Comparison, Differs, Place, Side, SidePair, Verdict},
+        comparison::{self, Comparison, Differs, Place, Side, SidePair},
     },
     stats::{Level, multiple},
 };
@@ -44,15 +46,22 @@ pub struct Terms<'a> {
 pub fn compare(sides: Vec<Contender<'_>>, terms: &Terms<'_>) -> Comparison {
     let before = |b: usize| (0..b).map(move |a| (a, b));
     let of: Vec<(usize, usize)> = (0..sides.len()).flat_map(before).collect();
-    let family = (sides.len() > 2).then_some(of.len() as u64);
-    let mut pairs: Vec<SidePair> = of
+    let pairings: Vec<Pairing<'_>> = of
         .iter()
-        .filter_map(|(a, b)| Some(pair::compare(sides.get(*a)?, sides.get(*b)?, terms, family)))
+        .filter_map(|(a, b)| Some(Pairing::of(sides.get(*a)?, sides.get(*b)?, terms)))
         .collect();
-    let leaderboard = family.map(|_| {
-        adjust(&mut pairs, terms.level);
-        leaderboard(&sides, &of, &pairs, terms.reading)
-    });
+    let families = (sides.len() > 2).then(|| families(&pairings, terms));
+    let pair = |(at, pairing): (usize, &Pairing<'_>)| {
+        let family = families.as_ref().and_then(|families| families.get(at));
+        // Figures do not share their draws.
+        let label = match at {
+            0 => "compare.pass_rate".to_owned(),
+            at => format!("compare.pass_rate.{at}"),
+        };
+        pairing.compare(terms, family, &label)
+    };
+    let pairs: Vec<SidePair> = pairings.iter().enumerate().map(pair).collect();
+    let leaderboard = (sides.len() > 2).then(|| leaderboard(&sides, &of, &pairs, terms.reading));
     Comparison {
         schema: comparison::SCHEMA.to_owned(),
         reading: terms.reading,
@@ -66,19 +75,17 @@ pub fn compare(sides: Vec<Contender<'_>>, terms: &Terms<'_>) -> Comparison {
 }
 
 /// All pairs are one family: to be better or worse takes the adjusted p as well as the interval.
-fn adjust(pairs: &mut [SidePair], level: Level) {
-    // Without a p there is nothing to adjust, and nothing is shown.
-    let p: Vec<f64> = pairs
-        .iter()
-        .map(|pair| pair.pass_rate.p.unwrap_or(1.0))
-        .collect();
-    for (pair, adjusted) in pairs.iter_mut().zip(multiple::holm(&p)) {
-        let of = &mut pair.pass_rate;
-        of.p_holm = of.p.map(|_| super::figures::round(adjusted));
-        if of.verdict.is_a_difference() && adjusted > 1.0 - level.get() {
-            (of.verdict, of.fragile) = (Verdict::NoDifferenceShown, false);
-        }
-    }
+fn families(pairings: &[Pairing<'_>], terms: &Terms<'_>) -> Vec<Family> {
+    let p: Vec<Option<f64>> = pairings.iter().map(|pairing| pairing.p(terms)).collect();
+    // One without a p shows nothing, as one with p = 1.
+    let known: Vec<f64> = p.iter().map(|p| p.unwrap_or(1.0)).collect();
+    let adjusted = p.iter().zip(multiple::holm(&known));
+    adjusted
+        .map(|(p, adjusted)| Family {
+            size: pairings.len() as u64,
+            p: p.map(|_| adjusted),
+        })
+        .collect()
 }
 
 /// The sides by pass rate; who shares a group cannot be told apart.
@@ -125,6 +132,7 @@ fn side(of: Contender<'_>) -> Side {
         run: of.run,
         variant: summary.variant.clone(),
         ledger: summary.ledger,
+        completed: summary.overall.steps_to_completion.completed,
         incomplete: summary.overall.incomplete,
         pass_rate: summary.overall.pass_rate.clone(),
         differs: of.differs,

@@ -1,128 +1,167 @@
 //! One side against another.
 
-use std::collections::BTreeMap;
-
 use super::{Contender, STATS_SEED, Terms, cases};
 use crate::{
-    aggregate::figures::{figure, round},
+    aggregate::{
+        figures::{figure, round},
+        matched::{Matched, matched, only},
+    },
     domain::{
-        CaseId, CaseSummary, Figure, Ledger, Reading,
+        CaseSummary, Figure, Reading,
         comparison::{PassRateDifference, Ratio, SidePair, Verdict},
     },
     stats::{
-        self, Case, Level, Tally, Units, missing, multiple,
+        self, Case, Level, Units, missing, multiple,
         paired::{self, Pair},
         planning::{self, Noise, POWER},
-        ratio, signflip,
+        ratio, signflip, strata,
     },
 };
 
-/// The figure that sign-flip draws are made for.
-const LABEL: &str = "compare.pass_rate";
-
-/// A case that both sides have.
-pub(in crate::aggregate) struct Matched<'a> {
-    a: &'a CaseSummary,
-    b: &'a CaseSummary,
+/// Two sides, paired by case.
+pub(super) struct Pairing<'a> {
+    a: &'a Contender<'a>,
+    b: &'a Contender<'a>,
+    matched: Vec<Matched<'a>>,
+    /// The passes of each case on both sides.
+    pairs: Vec<Pair>,
+    units: Units,
 }
 
-impl Matched<'_> {
-    pub fn id(&self) -> &CaseId {
-        &self.a.id
-    }
+/// The comparisons among which a verdict has to hold.
+pub(super) struct Family {
+    /// How many.
+    pub size: u64,
+    /// The p-value of this one, adjusted for that; none if it has none.
+    pub p: Option<f64>,
+}
 
-    pub fn a_tally(&self) -> Tally {
-        tally(&self.a.ledger)
-    }
-
-    pub fn b_tally(&self) -> Tally {
-        tally(&self.b.ledger)
-    }
-
-    /// Its passes.
-    pub fn pair(&self) -> Pair {
-        Pair {
-            a: self.a_tally().into(),
-            b: self.b_tally().into(),
+impl<'a> Pairing<'a> {
+    /// B against A.
+    pub fn of(a: &'a Contender<'a>, b: &'a Contender<'a>, terms: &Terms<'_>) -> Self {
+        let matched = matched(&a.summary.cases, &b.summary.cases);
+        let clusters: Vec<_> = matched.iter().map(|m| (terms.cluster)(m.id())).collect();
+        Self {
+            a,
+            b,
+            pairs: matched.iter().map(Matched::pair).collect(),
+            units: Units::new(clusters.iter().map(Option::as_deref)),
+            matched,
         }
     }
-}
 
-/// B against A. `family` is how many comparisons are made, if a verdict has to hold among them.
-pub(super) fn compare(
-    a: &Contender<'_>,
-    b: &Contender<'_>,
-    terms: &Terms<'_>,
-    family: Option<u64>,
-) -> SidePair {
-    let matched = matched(&a.summary.cases, &b.summary.cases);
-    let clusters: Vec<_> = matched.iter().map(|m| (terms.cluster)(m.id())).collect();
-    let units = Units::new(clusters.iter().map(Option::as_deref));
-    let pairs: Vec<Pair> = matched.iter().map(Matched::pair).collect();
-    let ratio = |of: fn(&CaseSummary) -> Option<&Figure>| {
-        let value = |case| of(case).map_or_else(Case::default, as_case);
-        let pairs: Vec<Pair> = matched
-            .iter()
-            .map(|m| Pair {
-                a: value(m.a),
-                b: value(m.b),
-            })
-            .collect();
-        let ratio = ratio::of_pairs(&pairs, &units, terms.level);
+    /// The p-value of the paired t test.
+    pub fn p(&self, terms: &Terms<'_>) -> Option<f64> {
+        paired::reg_paired_t(&self.pairs, &self.units, terms.level).p
+    }
+
+    /// What there is to say of it. `label` names it among all, for random draws.
+    pub fn compare(&self, terms: &Terms<'_>, family: Option<&Family>, label: &str) -> SidePair {
+        let (a, b) = (self.a, self.b);
+        let level = terms.level;
+        SidePair {
+            a: a.name.clone(),
+            b: b.name.clone(),
+            is_incomplete: [a, b].iter().any(|side| side.summary.overall.incomplete),
+            pass_rate: self.pass_rate(terms, family, label),
+            steps: self.ratio(level, |case| Some(&case.steps.mean)),
+            tokens_in: self.known_ratio(level, |case| case.tokens_in.as_ref()),
+            tokens_out: self.known_ratio(level, |case| case.tokens_out.as_ref()),
+            cost_usd: self.known_ratio(level, |case| case.cost_usd.as_ref()),
+            cases: cases::differences(&self.matched, level),
+            only_a: only(&a.summary.cases, &b.summary.cases),
+            only_b: only(&b.summary.cases, &a.summary.cases),
+        }
+    }
+
+    fn pass_rate(
+        &self,
+        terms: &Terms<'_>,
+        family: Option<&Family>,
+        label: &str,
+    ) -> PassRateDifference {
+        let (pairs, units, level) = (&self.pairs, &self.units, terms.level);
+        let t = paired::reg_paired_t(pairs, units, level);
+        let flips = signflip::sign_flip(pairs, units, STATS_SEED, label);
+        let of = |pairs: &[Pair]| {
+            let alone = verdict_of(&first(pairs, units, terms, level), terms);
+            family.map_or(alone, |family| alone.confirmed(family.p, level))
+        };
+        let shown = of(pairs);
+        let hinges = missing::shares_differ(pairs) && missing::hinges_on_missing(pairs, of);
+        PassRateDifference {
+            a: self.rate(terms, |pair| pair.a),
+            b: self.rate(terms, |pair| pair.b),
+            fixed: figure(paired::mover(pairs, units, level)),
+            sample: figure(t.figure),
+            simultaneous: family.map(|family| {
+                let level = multiple::bonferroni(level, family.size);
+                figure(first(pairs, units, terms, level))
+            }),
+            p: t.p.map(round),
+            p_holm: family.and_then(|family| family.p).map(round),
+            p_signflip: round(flips.p),
+            signflip_exact: flips.exact,
+            fragile: !hinges && shown.is_fragile(flips.p, flips.nonzero, level),
+            verdict: match shown {
+                _ if hinges => Verdict::InconclusiveMissing,
+                stats::Verdict::Better => Verdict::Better,
+                stats::Verdict::Worse => Verdict::Worse,
+                stats::Verdict::Equivalent => Verdict::Equivalent,
+                stats::Verdict::NoDifference => Verdict::NoDifferenceShown,
+            },
+            mde: mde(pairs, units, t.se, level).map(round),
+        }
+    }
+
+    /// The pass rate of one side over the cases scored on both.
+    fn rate(&self, terms: &Terms<'_>, of: fn(&Pair) -> Case) -> Figure {
+        let scored = |pair: &Pair| match pair.is_scored() {
+            true => of(pair),
+            false => Case::default(),
+        };
+        let cases: Vec<Case> = self.pairs.iter().map(scored).collect();
+        figure(match terms.reading {
+            Reading::Fixed => strata::strat_wilson(&cases, &self.units, terms.level),
+            Reading::Sample => strata::gen_jeffreys(&cases, &self.units, terms.level),
+        })
+    }
+
+    /// The ratio of a quantity over the cases that have it on both sides.
+    fn ratio(&self, level: Level, of: fn(&CaseSummary) -> Option<&Figure>) -> Ratio {
+        let value = |case: &CaseSummary| of(case).map_or_else(Case::default, as_case);
+        let pair = |m: &Matched<'_>| Pair {
+            a: value(m.a),
+            b: value(m.b),
+        };
+        let pairs: Vec<Pair> = self.matched.iter().map(pair).collect();
+        let found = ratio::of_pairs(&pairs, &self.units, level);
         Ratio {
-            ratio: figure(ratio.figure),
-            p: ratio.p.map(round),
+            ratio: figure(found.figure),
+            p: found.p.map(round),
         }
-    };
-    SidePair {
-        a: a.name.clone(),
-        b: b.name.clone(),
-        is_incomplete: [a, b].iter().any(|side| side.summary.overall.incomplete),
-        pass_rate: pass_rate(&pairs, &units, terms, family),
-        steps: ratio(|case| Some(&case.steps.mean)),
-        tokens_in: ratio(|case| case.tokens_in.as_ref()),
-        tokens_out: ratio(|case| case.tokens_out.as_ref()),
-        cost_usd: ratio(|case| case.cost_usd.as_ref()),
-        cases: cases::differences(&matched, terms.level),
-        only_a: only(&a.summary.cases, &b.summary.cases),
-        only_b: only(&b.summary.cases, &a.summary.cases),
     }
-}
 
-/// The cases of both sides, by id.
-pub(in crate::aggregate) fn matched<'a>(
-    a: &'a [CaseSummary],
-    b: &'a [CaseSummary],
-) -> Vec<Matched<'a>> {
-    let of_b: BTreeMap<&CaseId, &CaseSummary> = b.iter().map(|case| (&case.id, case)).collect();
-    let mut matched: Vec<Matched<'a>> = a
-        .iter()
-        .filter_map(|a| of_b.get(&a.id).map(|b| Matched { a, b }))
-        .collect();
-    matched.sort_by(|x, y| x.id().cmp(y.id()));
-    matched
-}
-
-/// Cases scored here and not there, by id.
-pub(in crate::aggregate) fn only(here: &[CaseSummary], there: &[CaseSummary]) -> Vec<CaseId> {
-    let scored = |cases: &'_ [CaseSummary]| -> BTreeMap<CaseId, bool> {
-        let of = |case: &CaseSummary| (case.id.clone(), case.ledger.scored() > 0);
-        cases.iter().map(of).collect()
-    };
-    let there = scored(there);
-    scored(here)
-        .into_iter()
-        .filter(|(id, is_scored)| *is_scored && !there.get(id).copied().unwrap_or(false))
-        .map(|(id, _)| id)
-        .collect()
-}
-
-/// Skipped sessions and those that are still to be scored are not missing.
-fn tally(ledger: &Ledger) -> Tally {
-    Tally {
-        passed: ledger.passed,
-        scored: ledger.scored(),
-        planned: ledger.scored() + ledger.missing(),
+    /// The same of a quantity that is reported or not: who reports is no random sample.
+    fn known_ratio(&self, level: Level, of: fn(&CaseSummary) -> Option<&Figure>) -> Ratio {
+        let is_known =
+            |case: &CaseSummary| of(case).is_some_and(|figure| figure.estimate.is_some());
+        let scored = self.matched.iter().filter(|m| m.pair().is_scored());
+        let unknown = scored.filter(|m| !is_known(m.a) || !is_known(m.b)).count();
+        let all = self.ratio(level, of);
+        if unknown == 0 {
+            return all;
+        }
+        Ratio {
+            ratio: Figure {
+                estimate: None,
+                lo: None,
+                hi: None,
+                note: Some(format!("not known for {unknown} cases")),
+                ..all.ratio
+            },
+            p: None,
+        }
     }
 }
 
@@ -136,42 +175,6 @@ fn as_case(figure: &Figure) -> Case {
             variance: None,
         },
         None => Case::default(),
-    }
-}
-
-fn pass_rate(
-    pairs: &[Pair],
-    units: &Units,
-    terms: &Terms<'_>,
-    family: Option<u64>,
-) -> PassRateDifference {
-    let t = paired::reg_paired_t(pairs, units, terms.level);
-    let flips = signflip::sign_flip(pairs, units, STATS_SEED, LABEL);
-    let of = |pairs: &[Pair]| verdict_of(&first(pairs, units, terms, terms.level), terms);
-    let shown = of(pairs);
-    let verdict = match shown {
-        _ if missing::shares_differ(pairs) && missing::hinges_on_missing(pairs, of) => {
-            Verdict::InconclusiveMissing
-        }
-        stats::Verdict::Better => Verdict::Better,
-        stats::Verdict::Worse => Verdict::Worse,
-        stats::Verdict::Equivalent => Verdict::Equivalent,
-        stats::Verdict::NoDifference => Verdict::NoDifferenceShown,
-    };
-    PassRateDifference {
-        fixed: figure(paired::mover(pairs, units, terms.level)),
-        sample: figure(t.figure),
-        simultaneous: family.map(|m| {
-            let level = multiple::bonferroni(terms.level, m);
-            figure(first(pairs, units, terms, level))
-        }),
-        p: t.p.map(round),
-        p_holm: None,
-        p_signflip: round(flips.p),
-        signflip_exact: flips.exact,
-        fragile: verdict.is_a_difference() && shown.is_fragile(flips.p, flips.nonzero, terms.level),
-        verdict,
-        mde: mde(pairs, units, t.se, terms.level).map(round),
     }
 }
 

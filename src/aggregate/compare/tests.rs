@@ -1,5 +1,8 @@
 use super::*;
-use crate::{aggregate::fixture::variant, domain::comparison::Change};
+use crate::{
+    aggregate::fixture::variant,
+    domain::comparison::{Change, Verdict},
+};
 
 /// Cases by the numbers of seeds that pass, of 12.
 fn of_12(name: &str, passed: &[u64]) -> VariantSummary {
@@ -78,14 +81,12 @@ fn the_readings_differ_in_their_intervals() {
 #[test]
 fn what_is_missing_may_decide() {
     let whole = of_12("whole", &[6; 10]);
-    let cases: Vec<(String, u64)> = (0..10).map(|i| (format!("c{i:02}"), i)).collect();
+    let ids: Vec<String> = (0..10).map(|i| format!("c{i:02}")).collect();
     let of = |passed, scored| {
-        let cases = cases
-            .iter()
-            .map(|(id, _)| (id.as_str(), passed, scored, 12));
+        let cases = ids.iter().map(|id| (id.as_str(), passed, scored, 12));
         variant("holed", &cases.collect::<Vec<_>>())
     };
-    // Two of twelve are missing: 6 of 10, were they to fail 6 of 12.
+    // What is missing of each case could fail or pass: two cannot turn the verdict, three can.
     assert_eq!(verdict_of(&whole, &of(9, 10), None).0, Verdict::Better);
     assert_eq!(verdict_of(&whole, &of(8, 10), None).0, Verdict::Better);
     assert_eq!(
@@ -111,6 +112,9 @@ fn cases_of_one_side_are_left_out_and_named() {
     assert_eq!(pair.cases.len(), 1);
     assert_eq!(pair.pass_rate.fixed.estimate, Some(0.5));
     assert_eq!(pair.pass_rate.fixed.n_cases, 1);
+    // The rates that differ by it are those of y alone.
+    let rates = [&pair.pass_rate.a, &pair.pass_rate.b].map(|rate| rate.estimate);
+    assert_eq!(rates, [Some(0.5), Some(1.0)]);
 }
 
 #[test]

@@ -8,7 +8,8 @@ pub use text::{Gate, GateError, Relation};
 
 use crate::{
     domain::{
-        CaseId, Figure, GateOutcome, GateResult, Reading, VariantSummary, comparison::SidePair,
+        CaseId, Figure, GateOutcome, GateResult, GateValue, Reading, VariantSummary,
+        comparison::SidePair,
     },
     stats::{Interval, Threshold},
 };
@@ -31,39 +32,46 @@ pub struct Evidence<'a> {
 /// is missing.
 #[must_use]
 pub fn judge(gate: &Gate, on: Evidence<'_>) -> GateResult {
+    let result = on_figures(gate, on);
+    let is_fact = matches!(result.value, Some(GateValue::Fact(_)));
+    let is_too_much = gate.relation == Relation::AtMost && result.outcome == GateOutcome::Refuted;
+    match incomplete(on) {
+        // What is missing takes nothing off a total.
+        Some(_) if is_fact && is_too_much => result,
+        Some(why) => GateResult {
+            outcome: GateOutcome::Undetermined,
+            why: Some(why),
+            cases: Vec::new(),
+            ..result
+        },
+        None => result,
+    }
+}
+
+fn on_figures(gate: &Gate, on: Evidence<'_>) -> GateResult {
     let result = GateResult {
         gate: gate.text.clone(),
         variant: on.name.to_owned(),
         outcome: GateOutcome::Undetermined,
-        estimate: None,
-        lo: None,
-        hi: None,
+        value: None,
+        unit: gate.subject.unit(),
         cases: Vec::new(),
         why: None,
     };
-    if let Some(why) = incomplete(on) {
-        return GateResult {
-            why: Some(why),
-            ..result
-        };
-    }
     if let Some(of) = gate.subject.of_case() {
         let cases = on.variant.cases.iter();
         return worst(gate, cases.map(|case| (&case.id, of(case))), result);
     }
     match gate.subject.measured(on) {
         Measured::Figure(figure) => judged(gate, figure, result),
-        Measured::Fact(Some(value)) => GateResult {
-            outcome: outcome(
-                gate,
-                Interval {
-                    lo: value,
-                    hi: value,
-                },
-            ),
-            estimate: Some(value),
-            ..result
-        },
+        Measured::Fact(Some(value)) => {
+            let (lo, hi) = (value, value);
+            GateResult {
+                outcome: outcome(gate, Interval { lo, hi }),
+                value: Some(GateValue::Fact(value)),
+                ..result
+            }
+        }
         Measured::Fact(None) => GateResult {
             why: Some("not known for every session".to_owned()),
             ..result
@@ -89,62 +97,51 @@ fn incomplete(on: Evidence<'_>) -> Option<String> {
 }
 
 fn judged(gate: &Gate, figure: &Figure, result: GateResult) -> GateResult {
-    let outcome = match (figure.lo, figure.hi) {
-        (Some(lo), Some(hi)) => outcome(gate, Interval { lo, hi }),
-        _ => GateOutcome::Undetermined,
-    };
-    GateResult {
-        outcome,
-        estimate: figure.estimate,
-        lo: figure.lo,
-        hi: figure.hi,
-        why: figure.lo.is_none().then(|| {
-            let note = figure.note.as_deref().unwrap_or("it has none");
-            format!("no interval: {note}")
-        }),
-        ..result
+    let value = figure.estimate.map(|_| GateValue::Figure(figure.clone()));
+    let result = GateResult { value, ..result };
+    match figure.lo.zip(figure.hi) {
+        Some((lo, hi)) => GateResult {
+            outcome: outcome(gate, Interval { lo, hi }),
+            ..result
+        },
+        None => {
+            let note = figure.note.as_deref().unwrap_or("undefined");
+            GateResult {
+                why: Some(format!("no interval: {note}")),
+                ..result
+            }
+        }
     }
 }
 
-/// Of all cases the one that fares worst.
+/// Of all cases the one that fares worst; those for which the gate is not shown, the worst first.
 fn worst<'a>(
     gate: &Gate,
     cases: impl Iterator<Item = (&'a CaseId, Option<&'a Figure>)>,
     result: GateResult,
 ) -> GateResult {
-    let mut ids = Vec::new();
-    let mut worst: Option<GateResult> = None;
-    for (id, figure) in cases {
-        let of_case = match figure {
-            Some(figure) => judged(gate, figure, result.clone()),
-            None => result.clone(),
-        };
-        if of_case.outcome != GateOutcome::Shown {
-            ids.push(id.clone());
-        }
-        let badness = |r: &GateResult| {
-            let estimate = r.estimate.unwrap_or(0.0);
-            (
-                r.outcome,
-                if gate.relation == Relation::AtLeast {
-                    -estimate
-                } else {
-                    estimate
-                },
-            )
-        };
-        if worst
-            .as_ref()
-            .is_none_or(|w| badness(&of_case) > badness(w))
-        {
-            worst = Some(of_case);
-        }
-    }
-    match worst {
-        Some(worst) => GateResult {
-            cases: ids,
-            ..worst
-        },
+    let mut judged: Vec<(f64, &CaseId, GateResult)> = cases
+        .map(|(id, figure)| {
+            let estimate = figure.and_then(|figure| figure.estimate).unwrap_or(0.0);
+            let badness = match gate.relation {
+                Relation::AtLeast => -estimate,
+                Relation::AtMost => estimate,
+            };
+            let of_case = match figure {
+                Some(figure) => judged(gate, figure, result.clone()),
+                None => result.clone(),
+            };
+            (badness, id, of_case)
+        })
+        .collect();
+    // Stable: of two that fare alike the file's order decides.
+    judged.sort_by(|(x, _, a), (y, _, b)| b.outcome.cmp(&a.outcome).then(y.total_cmp(x)));
+    let not_shown = judged
+        .iter()
+        .filter(|(.., r)| r.outcome != GateOutcome::Shown);
+    let cases = not_shown.map(|(_, id, _)| (*id).clone()).collect();
+    match judged.into_iter().next() {
+        Some((.., worst)) => GateResult { cases, ..worst },
         None => GateResult {
             why: Some("no case".to_owned()),
             ..result

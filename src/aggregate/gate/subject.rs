@@ -2,8 +2,9 @@
 
 use super::Evidence;
 use crate::{
+    aggregate::summary::ks,
     domain::{
-        Amount, CaseSummary, Figure, Ledger, Rate, Reading, VariantSummary,
+        Amount, CaseSummary, Figure, GateUnit, Ledger, Rate, Reading, VariantSummary,
         comparison::{Ratio, SidePair},
     },
     error::nearest,
@@ -11,7 +12,10 @@ use crate::{
 
 /// What a gate judges.
 #[derive(Debug, Clone)]
-pub struct Subject(Kind);
+pub struct Subject {
+    kind: Kind,
+    unit: GateUnit,
+}
 
 #[derive(Debug, Clone)]
 enum Kind {
@@ -107,33 +111,62 @@ impl Subject {
     /// # Errors
     /// Says which names there are.
     pub(super) fn named(name: &str) -> Result<Self, String> {
-        let k = |text: &str| text.parse().ok().filter(|k| *k > 0);
-        if let Some(k) = name.strip_prefix("pass@").and_then(k) {
-            return Ok(Self(Kind::AtK(k)));
-        }
-        if let Some(k) = name.strip_prefix("pass^").and_then(k) {
-            return Ok(Self(Kind::HatK(k)));
-        }
-        if let Some(metric) = name.strip_prefix("metrics.") {
-            return Ok(Self(Kind::Metric(metric.to_owned())));
-        }
-        find(&VARIANT, name)
-            .map(Kind::Variant)
-            .or_else(|| find(&CASE, name).map(Kind::Case))
-            .or_else(|| find(&PAIR, name).map(Kind::Pair))
-            .map(Self)
-            .ok_or_else(|| unknown(name))
+        let unit = match name {
+            "diff.pass_rate" => GateUnit::Difference,
+            _ if name.starts_with("ratio.") => GateUnit::Plain,
+            _ if name.starts_with("metrics.") => GateUnit::Plain,
+            _ if name.contains("cost") => GateUnit::Usd,
+            _ if name.ends_with("_rate") || name.ends_with("_score") => GateUnit::Rate,
+            _ if name.starts_with("pass@") || name.starts_with("pass^") => GateUnit::Rate,
+            _ => GateUnit::Plain,
+        };
+        let kind = Kind::named(name).ok_or_else(|| unknown(name))?;
+        Ok(Self { kind, unit })
     }
 
     /// Whether it needs a baseline.
     #[must_use]
     pub fn compares(&self) -> bool {
-        matches!(self.0, Kind::Pair(_))
+        matches!(self.kind, Kind::Pair(_))
+    }
+
+    /// What it is a quantity of.
+    pub(super) fn unit(&self) -> GateUnit {
+        self.unit
+    }
+
+    /// The values that it can have, where they are bounded on both sides.
+    pub(super) fn range(&self) -> Option<(f64, f64)> {
+        match self.unit {
+            GateUnit::Difference => Some((-1.0, 1.0)),
+            GateUnit::Rate => Some((0.0, 1.0)),
+            GateUnit::Plain | GateUnit::Usd => None,
+        }
+    }
+
+    /// Whether no run over `seeds` seeds that scores hidden `metrics` can have it, and what there
+    /// is instead.
+    #[must_use]
+    pub fn is_out_of_reach(&self, seeds: u64, metrics: &[String]) -> Option<String> {
+        match &self.kind {
+            Kind::AtK(k) | Kind::HatK(k) => {
+                let known: Vec<String> = ks(seeds).map(|k| k.to_string()).collect();
+                let is_known = ks(seeds).any(|known| known == *k);
+                let known = known.join(", ");
+                (!is_known)
+                    .then(|| format!("of {seeds} seeds there is pass@k and pass^k for k = {known}"))
+            }
+            Kind::Metric(name) if !metrics.contains(name) => Some(match metrics {
+                [] => "the sealed halves define no metric".to_owned(),
+                known => format!("the sealed halves define the metrics {}", known.join(", ")),
+            }),
+            _ => None,
+        }
     }
 
     /// The figure of a case that it judges, if it judges cases one by one.
     pub(super) fn of_case(&self) -> Option<OfCase> {
-        match self.0 {
+        match self.kind {
             Kind::Case(of) => Some(of),
             _ => None,
         }
@@ -141,7 +174,7 @@ impl Subject {
 
     pub(super) fn measured<'a>(&self, on: Evidence<'a>) -> Measured<'a> {
         let overall = &on.variant.overall;
-        let found = match &self.0 {
+        let found = match &self.kind {
             Kind::Variant(of) => return of(on.variant, on.reading),
             Kind::Case(_) => None,
             Kind::AtK(k) => overall.pass_at_k.get(k),
@@ -153,6 +186,25 @@ impl Subject {
             Some(figure) => Measured::Figure(figure),
             None => Measured::Absent("the run has no such figure".to_owned()),
         }
+    }
+}
+
+impl Kind {
+    fn named(name: &str) -> Option<Self> {
+        let k = |text: &str| text.parse().ok().filter(|k| *k > 0);
+        if let Some(k) = name.strip_prefix("pass@").and_then(k) {
+            return Some(Self::AtK(k));
+        }
+        if let Some(k) = name.strip_prefix("pass^").and_then(k) {
+            return Some(Self::HatK(k));
+        }
+        if let Some(metric) = name.strip_prefix("metrics.").filter(|m| !m.is_empty()) {
+            return Some(Self::Metric(metric.to_owned()));
+        }
+        find(&VARIANT, name)
+            .map(Self::Variant)
+            .or_else(|| find(&CASE, name).map(Self::Case))
+            .or_else(|| find(&PAIR, name).map(Self::Pair))
     }
 }
 

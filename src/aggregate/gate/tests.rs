@@ -49,7 +49,7 @@ fn each_case_is_judged() {
         (
             "case.pass_rate >= 0.5",
             GateOutcome::Refuted,
-            &["b", "c"][..],
+            &["c", "b"][..],
         ),
         ("case.pass_rate >= 0", GateOutcome::Shown, &[]),
         (
@@ -63,7 +63,8 @@ fn each_case_is_judged() {
         let ids: Vec<&str> = result.cases.iter().map(CaseId::as_str).collect();
         assert_eq!(ids, cases, "{gate}");
     }
-    assert_eq!(judged("case.pass_rate >= 0.5", &run).estimate, Some(0.0));
+    let worst = judged("case.pass_rate >= 0.5", &run).value;
+    assert!(matches!(worst, Some(GateValue::Figure(figure)) if figure.estimate == Some(0.0)));
 }
 
 #[test]
@@ -76,5 +77,9 @@ fn an_incomplete_run_passes_nothing() {
             result.why.as_deref(),
             Some("incomplete: 7 of 24 sessions are missing")
         );
+    }
+    // More sessions make no fact smaller.
+    for gate in ["cost_usd <= 0.1", "missing <= 6"] {
+        assert_eq!(judged(gate, &run).outcome, GateOutcome::Refuted, "{gate}");
     }
 }

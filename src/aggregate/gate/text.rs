@@ -3,12 +3,15 @@
 use std::str::FromStr;
 
 use super::Subject;
+use crate::domain::VariantName;
 
 /// A condition on a figure: `pass_rate >= 0.8`, `diff.pass_rate >= -0.05 vs RUN`.
 #[derive(Debug, Clone)]
 pub struct Gate {
     /// As it was written.
     pub text: String,
+    /// The only variant that it is for; none: all.
+    pub variant: Option<VariantName>,
     /// What is judged.
     pub subject: Subject,
     /// On which side of the threshold the figure must be.
@@ -36,6 +39,14 @@ pub struct GateError {
     why: String,
 }
 
+impl Gate {
+    /// Whether this variant is judged by it.
+    #[must_use]
+    pub fn is_for(&self, variant: &VariantName) -> bool {
+        self.variant.as_ref().is_none_or(|only| only == variant)
+    }
+}
+
 impl FromStr for Gate {
     type Err = GateError;
 
@@ -52,6 +63,13 @@ impl FromStr for Gate {
             let why = "write FIGURE >= NUMBER or FIGURE <= NUMBER, such as 'pass_rate >= 0.8'";
             return Err(wrong(why.to_owned()));
         };
+        let (variant, name) = match name.split_once(':') {
+            None => (None, name),
+            Some((variant, name)) => {
+                let variant = VariantName::new(variant.trim()).map_err(|e| wrong(e.to_string()))?;
+                (Some(variant), name)
+            }
+        };
         let subject = Subject::named(name.trim()).map_err(wrong)?;
         let mut words = rest.split_whitespace();
         let number = words.next().unwrap_or_default();
@@ -60,6 +78,12 @@ impl FromStr for Gate {
             .ok()
             .filter(|n: &f64| n.is_finite())
             .ok_or_else(|| wrong(format!("{number:?} is not a number")))?;
+        if let Some((least, most)) = subject.range()
+            && !(least..=most).contains(&threshold)
+        {
+            let why = format!("{number} is out of reach: the figure is from {least} to {most}");
+            return Err(wrong(why));
+        }
         let baseline = match (words.next(), words.next(), words.next()) {
             (None, ..) => None,
             (Some("vs"), Some(run), None) => Some(run.to_owned()),
@@ -71,6 +95,7 @@ impl FromStr for Gate {
         }
         Ok(Self {
             text: text.trim().to_owned(),
+            variant,
             subject,
             relation,
             threshold,
@@ -110,6 +135,15 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_may_be_for_one_variant() {
+        let gate: Gate = "candidate: pass_rate >= 0.8".parse().unwrap();
+        let is_for = |name| gate.is_for(&VariantName::new(name).unwrap());
+        assert!(is_for("candidate") && !is_for("baseline"));
+        let all: Gate = "pass_rate >= 0.8".parse().unwrap();
+        assert!(all.is_for(&VariantName::new("baseline").unwrap()));
+    }
+
+    #[test]
     fn what_is_no_gate_is_said() {
         for (text, why) in [
             ("", "write FIGURE >= NUMBER"),
@@ -117,6 +151,16 @@ mod tests {
             ("pass_rat >= 0.8", "did you mean pass_rate?"),
             ("pass@0 >= 0.8", "did you mean pass@K?"),
             ("pass_rate >= 80%", "\"80%\" is not a number"),
+            (
+                "pass_rate >= 80",
+                "80 is out of reach: the figure is from 0 to 1",
+            ),
+            (
+                "diff.pass_rate >= -5 vs a",
+                "-5 is out of reach: the figure is from -1 to 1",
+            ),
+            ("a b: pass_rate >= 1", "not a valid variant name"),
+            ("metrics. >= 1", "there is no figure metrics."),
             ("pass_rate >= nan", "\"nan\" is not a number"),
             ("pass_rate >=", "\"\" is not a number"),
             ("pass_rate >= 0.8 vs", "must be `vs RUN`"),

@@ -1,6 +1,5 @@
 use std::path::Path;
 
-use super::say_how_it_stands;
 use crate::{
     cli::{
         args::{ReportArgs, ReportFormat},
@@ -21,7 +20,6 @@ const GROUPS: usize = 10;
 /// `farm report RUN --failures`.
 pub(super) fn shown(opened: &Opened, args: &ReportArgs) -> Result<String> {
     let run = opened.folder.spec(Path::new(RUNS));
-    say_how_it_stands(opened, &run);
     let view = View {
         run: &run,
         groups: (!args.all).then_some(GROUPS),

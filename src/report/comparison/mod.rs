@@ -1,16 +1,15 @@
-//! A comparison for a person, as Markdown and as CSV.
+//! A comparison for a person, and as Markdown.
 
 mod blocks;
-mod csv;
 mod words;
 
 use std::fmt::Write as _;
 
-pub use csv::write as csv;
-
 use super::{
     Style, markdown,
     table::{self, Column},
+    terminal::wrap,
+    text::one_line,
 };
 use crate::domain::comparison::Comparison;
 use blocks::Block;
@@ -18,19 +17,31 @@ use blocks::Block;
 /// Cases listed in each direction, unless all are wanted.
 const CASES: usize = 20;
 
-/// The text for a terminal, ending in a line break.
+/// The text for a terminal, ending in a line break. Text is at most `width` wide, tables as wide as
+/// their names and numbers are.
 #[must_use]
-pub fn terminal(comparison: &Comparison, all: bool, style: Style) -> String {
+pub fn terminal(comparison: &Comparison, all: bool, width: usize, style: Style) -> String {
     let mut text = String::new();
+    let mut is_after_table = false;
     for block in blocks::of(comparison, if all { usize::MAX } else { CASES }) {
+        if is_after_table && matches!(block, Block::Text(_)) {
+            text.push('\n');
+        }
+        is_after_table = matches!(block, Block::Table { .. });
         let lines = match block {
-            Block::Title(title) => vec![String::new(), style.bold(&title)],
-            Block::Verdict(words) => vec![style.bold(&words)],
-            Block::Text(words) => vec![words],
-            Block::Table { head, rows, right } => table::lines(&columns(&head, &rows, right)),
+            Block::Title(title) => vec![String::new(), style.bold(&one_line(&title))],
+            Block::Verdict(words) => vec![style.bold(&one_line(&words))],
+            Block::Text(words) => wrap(&one_line(&words), width),
+            Block::Table { head, rows, right } => {
+                let mut lines = table::lines(&columns(&head, &rows, right));
+                for line in lines.iter_mut().take(2) {
+                    *line = style.dim(line);
+                }
+                lines
+            }
         };
         for line in lines {
-            text.push_str(&super::text::visible(&line));
+            text.push_str(&line);
             text.push('\n');
         }
     }
@@ -58,6 +69,7 @@ pub fn markdown(comparison: &Comparison, all: bool) -> String {
                     .iter()
                     .map(|row| row.iter().map(|cell| markdown::escape(cell)).collect())
                     .collect();
+                let head: Vec<String> = head.iter().map(|cell| markdown::escape(cell)).collect();
                 markdown::table(&mut doc, &head, right, &rows);
             }
         }

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::{
     domain::{
-        Figure, Reading,
+        Reading,
         comparison::{SidePair, Verdict},
         shortened,
     },
-    report::text,
+    report::text::{self, Unit},
 };
 
 /// The name of a reading.
@@ -16,23 +16,6 @@ pub(super) fn reading(reading: Reading) -> &'static str {
     match reading {
         Reading::Fixed => "these cases, new seeds",
         Reading::Sample => "new cases like these",
-    }
-}
-
-/// A difference with its signs: `+0.346 [+0.312, +0.378]`.
-pub(super) fn signed(figure: &Figure) -> String {
-    let number = |x: f64| match text::number(x) {
-        number if x > 0.0 && number.chars().any(|c| c.is_ascii_digit() && c != '0') => {
-            format!("+{number}")
-        }
-        number => number,
-    };
-    match (figure.estimate, figure.lo, figure.hi) {
-        (None, ..) => "n/a".to_owned(),
-        (Some(d), Some(lo), Some(hi)) => {
-            format!("{} [{}, {}]", number(d), number(lo), number(hi))
-        }
-        (Some(d), ..) => format!("{} [n/a]", number(d)),
     }
 }
 
@@ -61,14 +44,18 @@ fn is_hex(text: &str) -> bool {
 }
 
 /// The verdict as a sentence.
-pub(super) fn verdict(pair: &SidePair, of: Reading) -> String {
+pub(super) fn verdict(pair: &SidePair, of: Reading, margin: Option<f64>) -> String {
     let (a, b) = (&pair.a, &pair.b);
     let rate = &pair.pass_rate;
-    let by = format!("{} ({})", signed(rate.first(of)), reading(of));
+    let by = text::bare(rate.first(of), Unit::Signed);
+    let by = format!("{by} ({})", reading(of));
+    let margin = margin.map_or_else(String::new, |margin| format!(" of {margin}"));
     match rate.verdict {
         Verdict::Better => format!("{b} is better than {a}: {by}"),
         Verdict::Worse => format!("{b} is worse than {a}: {by}"),
-        Verdict::Equivalent => format!("{b} and {a} are equivalent within the margin: {by}"),
+        Verdict::Equivalent => {
+            format!("{b} and {a} are equivalent within the margin{margin}: {by}")
+        }
         Verdict::NoDifferenceShown => format!("no difference between {b} and {a} is shown: {by}"),
         Verdict::InconclusiveMissing => {
             format!("inconclusive: what is missing of {a} or {b} could turn the verdict: {by}")
