@@ -102,12 +102,11 @@ impl Cause {
         let failed = judged.iter().filter(|check| !check.passed);
         let mut checks: Vec<String> = failed.map(|check| check.name.clone()).collect();
         checks.sort();
-        let outcome = row.outcome.as_ref();
         let error = row.error().map(|e| said(None, e));
         Self {
             checks,
-            status: outcome.map_or(Status::Interrupted, |o| o.status),
-            limit: outcome.and_then(|o| o.limit),
+            status: row.status(),
+            limit: row.outcome.as_ref().and_then(|o| o.limit),
             error: error.or_else(|| last_error(steps)),
         }
     }

@@ -67,6 +67,13 @@ impl SessionRow {
         }
     }
 
+    /// How it ended; `interrupted` while it is open, as its trace says.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let outcome = self.outcome.as_ref();
+        outcome.map_or(Status::Interrupted, |outcome| outcome.status)
+    }
+
     /// Where the session stands.
     #[must_use]
     pub fn state(&self) -> SessionState {

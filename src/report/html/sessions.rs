@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{escape::name, traces::Chosen};
 use crate::{
-    domain::{SessionState, Status},
+    domain::SessionState,
     error::Result,
     store::{Export, Score, SessionRow},
 };
@@ -100,7 +100,7 @@ impl Sessions {
         };
         self.ways.of(Way {
             state: row.map_or(SessionState::NotRun, SessionRow::state),
-            status: row.map(|_| outcome.map_or(Status::Interrupted, |o| o.status).as_str()),
+            status: row.map(|row| row.status().as_str()),
             limit: outcome
                 .and_then(|outcome| outcome.limit)
                 .map(|limit| limit.as_str()),
