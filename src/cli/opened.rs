@@ -22,6 +22,11 @@ use crate::{
 /// Where runs are, from where farm stands.
 pub(super) const RUNS: &str = "results/runs";
 
+/// A run as the user may name it: its id, or its folder.
+pub(super) fn spec(folder: &RunFolder) -> String {
+    folder.spec(Path::new(RUNS))
+}
+
 /// A run that is there.
 pub(super) struct Opened {
     pub folder: RunFolder,
@@ -88,6 +93,11 @@ impl Opened {
             cases,
             grid,
         })
+    }
+
+    /// The run as the user may name it.
+    pub fn spec(&self) -> String {
+        spec(&self.folder)
     }
 
     /// Whether a run without a database had begun: then it was published, or the database is gone.

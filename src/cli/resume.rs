@@ -119,7 +119,7 @@ fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
     }
     Ok(Some(Done {
         run: manifest.run.clone(),
-        spec: before.folder.spec(Path::new(RUNS)),
+        spec: before.spec(),
         folder: before.folder.path().to_owned(),
         summary,
         wind_down: None,

@@ -1,12 +1,8 @@
 //! Runs and their variants as they are named on the command line: RUN or RUN/VARIANT.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::{collections::HashSet, path::PathBuf, rc::Rc};
 
-use super::opened::{Opened, RUNS};
+use super::opened::Opened;
 use crate::{
     domain::{Summary, VariantSummary, absolute},
     error::{Error, Result},
@@ -113,6 +109,6 @@ impl Side {
 impl Loaded {
     /// As the user may name it.
     pub fn spec(&self) -> String {
-        self.opened.folder.spec(Path::new(RUNS))
+        self.opened.spec()
     }
 }

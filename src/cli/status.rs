@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::{
     args::StatusArgs,
     exit::{Exit, printed, say},
-    opened::{Opened, RUNS},
+    opened::{self, Opened, RUNS},
     screen, summary,
 };
 use crate::{
@@ -202,7 +202,7 @@ fn published(opened: &Opened, summary: &Summary) -> Status {
 
 /// What to do next.
 fn next(status: &Status, folder: &RunFolder) -> String {
-    let run = folder.spec(Path::new(RUNS));
+    let run = opened::spec(folder);
     // Without a database nothing can go on.
     let can_go_on = status.errors.is_some();
     match status.state {

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -14,7 +13,7 @@ use tokio::{runtime::Runtime, time::timeout};
 use super::{
     done::Done,
     hooks::Faults,
-    opened::{Opened, RUNS},
+    opened::{self, Opened},
     screen,
     setup::Ready,
     signals,
@@ -114,7 +113,7 @@ impl Work {
         closed?;
         Ok(Done {
             run,
-            spec: folder.spec(Path::new(RUNS)),
+            spec: opened::spec(&folder),
             folder: folder.path().to_owned(),
             summary,
             wind_down,

@@ -1,9 +1,7 @@
-use std::path::Path;
-
 use crate::{
     cli::{
         args::{ReportArgs, ReportFormat},
-        opened::{Opened, RUNS},
+        opened::Opened,
         screen,
     },
     domain::failures::Failures,
@@ -19,7 +17,7 @@ const GROUPS: usize = 10;
 
 /// `farm report RUN --failures`.
 pub(super) fn shown(opened: &Opened, args: &ReportArgs) -> Result<String> {
-    let run = opened.folder.spec(Path::new(RUNS));
+    let run = opened.spec();
     let view = View {
         run: &run,
         groups: (!args.all).then_some(GROUPS),

@@ -1,11 +1,5 @@
-use std::path::Path;
-
 use crate::{
-    cli::{
-        args::TraceChoice,
-        exit::stream,
-        opened::{Opened, RUNS},
-    },
+    cli::{args::TraceChoice, exit::stream, opened::Opened},
     domain::Summary,
     error::Result,
     report::html::{self, Traces},
@@ -20,7 +14,7 @@ pub(super) fn print(opened: &Opened, summary: &Summary, traces: Option<TraceChoi
         Some(TraceChoice::Failed) => Traces::Failed,
         Some(TraceChoice::None) => Traces::None,
     };
-    let run = opened.folder.spec(Path::new(RUNS));
+    let run = opened.spec();
     let write = |sessions: Option<&Export<'_>>| {
         let page = html::Page {
             run: &run,
