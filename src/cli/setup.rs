@@ -22,6 +22,7 @@ use crate::{
     domain::{Case, CaseId, Script},
     error::{Context, Error, Problem, Result},
     model::{self, Model, Scripted, Scripts, ScriptsError},
+    report::text,
     run::{Plan, PlannedCase, Variant},
     score::{self, SealedSuite},
     tool::{self, BuiltinOptions, Registry},
@@ -357,18 +358,7 @@ fn check_scripts(
     let Some((at, line)) = without.first().map(|case| place(case)) else {
         return Ok(());
     };
-    let some = without
-        .iter()
-        .take(5)
-        .map(|case| case.as_str())
-        .collect::<Vec<_>>()
-        .join(", ");
-    let more = without.len().saturating_sub(5);
-    let and_more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
+    let some = text::named(&without, 5);
     let hint = match file {
         Some(file) => format!(
             "add lines {{\"case\":ID,\"script\":[…]}} to {}",
@@ -376,7 +366,7 @@ fn check_scripts(
         ),
         None => format!("give the cases a `script`, or name a file: `scripts` in [models.{model}]"),
     };
-    let message = format!("model {model} has no script for {some}{and_more}");
+    let message = format!("model {model} has no script for {some}");
     let problem = Problem::at(at, line, 0, message).hint(hint);
     Err(Error::problems(vec![problem]))
 }

@@ -10,6 +10,9 @@ use crate::domain::{
 /// Cells of [`error_bar`].
 const BAR: usize = 11;
 
+/// Cases named in [`left_out`]; `summary.json` has all.
+const NAMES: usize = 10;
+
 /// The worst first: cases without a scored session, then by pass rate. Of two that never pass the
 /// surer one comes first, of two that always pass the less sure one. The file's order breaks ties.
 pub(super) fn worst_first(variant: &VariantSummary) -> Vec<&CaseSummary> {
@@ -90,6 +93,14 @@ pub(super) fn missing(ledger: &Ledger) -> String {
         .map(|(n, state)| format!("{} {state}", text::count(*n)))
         .collect();
     words.join(", ")
+}
+
+/// Which cases are in no figure; none when all are.
+pub(super) fn left_out(variant: &VariantSummary) -> Option<String> {
+    let ids = &variant.overall.left_out;
+    let named = text::named(ids, NAMES);
+    let of = &variant.variant;
+    (!ids.is_empty()).then(|| format!("No scored session, so in no figure of {of}: {named}."))
 }
 
 /// An estimate in [0, 1] with its interval, drawn: `··├──●─┤···`.

@@ -34,8 +34,9 @@ pub fn render(failures: &Failures, view: &View<'_>) -> String {
     for part in parts(failures, view) {
         for (title, group) in part.titled() {
             let _ = writeln!(out, "\n{}", style.bold(&title));
-            for (label, values) in facts(group) {
-                field(&mut out, 2, label, &values.join(", "), view.width);
+            for fact in facts(group) {
+                let values = text::and_more(&fact.values, fact.more);
+                field(&mut out, 2, fact.label, &values, view.width);
             }
             field(&mut out, 2, "example", &example(group), view.width);
             for (label, text) in group.example.step.iter().flat_map(told) {
@@ -56,9 +57,10 @@ pub fn markdown(failures: &Failures, view: &View<'_>) -> String {
     for part in parts(failures, view) {
         for (title, group) in part.titled() {
             let _ = writeln!(doc, "\n## {title}\n");
-            for (label, values) in facts(group) {
-                let values: Vec<String> = values.iter().map(|value| code(value)).collect();
-                let _ = writeln!(doc, "- {label}: {}", values.join(", "));
+            for fact in facts(group) {
+                let values: Vec<String> = fact.values.iter().map(|value| code(value)).collect();
+                let values = text::and_more(&values, fact.more);
+                let _ = writeln!(doc, "- {}: {values}", fact.label);
             }
             let _ = writeln!(doc, "- example: {}", example(group));
             for (label, text) in group.example.step.iter().flat_map(told) {
@@ -142,27 +144,37 @@ fn head(failures: &Failures) -> String {
     head + "."
 }
 
-/// What the sessions of a group have in common, and their cases.
-fn facts(group: &FailureGroup) -> Vec<(&'static str, Vec<String>)> {
+/// What the sessions of a group have in common, or their cases.
+struct Fact {
+    label: &'static str,
+    values: Vec<String>,
+    /// How many values are left out.
+    more: u64,
+}
+
+fn facts(group: &FailureGroup) -> Vec<Fact> {
+    let all = |label, values| Fact {
+        label,
+        values,
+        more: 0,
+    };
     let mut facts = Vec::new();
     if !group.checks.is_empty() {
-        facts.push(("checks", group.checks.clone()));
+        facts.push(all("checks", group.checks.clone()));
     }
-    let status = group.status.as_str();
-    let status = match group.limit {
-        Some(limit) => format!("{status} ({})", limit.as_str()),
-        None => status.to_owned(),
-    };
-    facts.push(("status", vec![status]));
+    facts.push(all("status", vec![text::ended(group.status, group.limit)]));
     if let Some(error) = &group.error {
         let code = error.code.map(Code::as_str);
-        facts.push(("error", vec![code.unwrap_or(&error.message).to_owned()]));
+        facts.push(all(
+            "error",
+            vec![code.unwrap_or(&error.message).to_owned()],
+        ));
     }
-    let mut cases: Vec<String> = group.case_ids.iter().map(ToString::to_string).collect();
-    if group.cases > cases.len() as u64 {
-        cases.push("…".to_owned());
-    }
-    facts.push(("cases", cases));
+    let named = group.case_ids.iter().map(ToString::to_string).collect();
+    facts.push(Fact {
+        more: group.cases.saturating_sub(group.case_ids.len() as u64),
+        ..all("cases", named)
+    });
     facts
 }
 

@@ -36,10 +36,7 @@ const TICKS: [(f64, &str); 5] = [
     (0.75, "0.75"),
     (1.0, "1"),
 ];
-const READINGS: [(Reading, &str); 2] = [
-    (Reading::Fixed, "these cases, new seeds"),
-    (Reading::Sample, "new cases like these"),
-];
+const READINGS: [Reading; 2] = [Reading::Fixed, Reading::Sample];
 
 /// The plot: the pass rate over all cases in both readings, then every case, the worst first
 /// (by the mean over the variants), each with one mark for every variant in the order of the run.
@@ -81,7 +78,7 @@ struct Plot<'a> {
 impl<'a> Plot<'a> {
     fn new(summary: &'a Summary, shown: &[Group<'_>]) -> Self {
         let ids = shown.iter().map(|g| name(g.id.as_str()));
-        let labels = ids.chain(READINGS.map(|(_, label)| label.to_owned()));
+        let labels = ids.chain(READINGS.map(|reading| text::reading(reading).to_owned()));
         let label = labels.map(|l| l.chars().count()).max().unwrap_or(0);
         let of_cases = shown.iter().flat_map(|g| &g.of).flatten();
         let of_cases = of_cases.map(|c| &c.pass_rate);
@@ -161,8 +158,9 @@ impl<'a> Plot<'a> {
             readings.reverse();
         }
         let variants = &self.summary.variants;
-        for (i, (reading, label)) in readings.into_iter().enumerate() {
+        for (i, reading) in readings.into_iter().enumerate() {
             let rates = variants.iter().map(|v| Row::Overall(rate(v, reading)));
+            let label = text::reading(reading);
             self.group(label, &rates.map(Some).collect::<Vec<_>>(), i % 2 == 0);
         }
         self.y += 10.0;

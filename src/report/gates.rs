@@ -1,7 +1,7 @@
 //! What came of gates, one line each.
 
 use super::text::{self, Unit};
-use crate::domain::{CaseId, GateOutcome, GateResult, GateUnit, GateValue};
+use crate::domain::{GateOutcome, GateResult, GateUnit, GateValue};
 
 /// Cases named, at most.
 const CASES: usize = 5;
@@ -24,7 +24,7 @@ pub fn line(result: &GateResult) -> String {
     }
     if !result.cases.is_empty() {
         let cases = text::plural(result.cases.len() as u64, "case");
-        let names = text::named(result.cases.iter().map(CaseId::as_str), CASES);
+        let names = text::named(&result.cases, CASES);
         line.push_str(&format!("; not shown for {cases}: {names}"));
     }
     line
@@ -44,7 +44,7 @@ fn shown(value: &GateValue, unit: GateUnit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::{domain::CaseId, report::fixture};
 
     fn of(outcome: GateOutcome, value: Option<GateValue>, cases: usize) -> GateResult {
         let id = |i| CaseId::new(format!("c{i}")).unwrap();

@@ -93,17 +93,8 @@ fn figures(doc: &mut String, summary: &Summary) {
     }
     doc.push_str("\n## Figures\n\n");
     table(doc, &head, usize::MAX, &rows);
-    for variant in &summary.variants {
-        let left_out = &variant.overall.left_out;
-        if !left_out.is_empty() {
-            let ids: Vec<&str> = left_out.iter().map(|id| id.as_str()).collect();
-            let _ = writeln!(
-                doc,
-                "\nNo scored session, so in no figure of {}: {}.",
-                variant.variant,
-                ids.join(", ")
-            );
-        }
+    for left_out in summary.variants.iter().filter_map(cases::left_out) {
+        let _ = writeln!(doc, "\n{left_out}");
     }
     for (note, labels) in overall::notes(summary) {
         let _ = writeln!(doc, "\nNote: {note} ({}).", escape(&labels.join(", ")));

@@ -116,14 +116,14 @@ fn plain(figure: &Figure) -> Value<'_> {
 fn pass_rate(summary: &Summary) -> Group<'_> {
     let fixed = row(
         summary,
-        "these cases, new seeds",
+        text::reading(Reading::Fixed),
         "Share of scored sessions whose checks all hold. The interval is for running these same \
          cases again with other seeds",
         |o| plain(&o.pass_rate.fixed),
     );
     let sample = row(
         summary,
-        "new cases like these",
+        text::reading(Reading::Sample),
         "The same share. The interval is for other cases of the same kind, so it also holds the \
          luck of which cases were written",
         |o| plain(&o.pass_rate.sample),

@@ -245,12 +245,8 @@ impl Page<'_> {
             .map(|of| of.case.as_str())
             .collect();
         if !same.is_empty() {
-            let more = if same.len() > NAMES { ", …" } else { "" };
-            let named: Vec<&str> = same.into_iter().take(NAMES).collect();
-            self.prose(
-                out,
-                &format!("All seeds the same: {}{more}.", named.join(", ")),
-            );
+            let named = text::named(&same, NAMES);
+            self.prose(out, &format!("All seeds the same: {named}."));
         }
     }
 

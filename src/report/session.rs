@@ -178,17 +178,13 @@ impl Page<'_> {
 
     fn end(&mut self, end: &RunEnd) {
         let style = self.view.style;
-        let status = match end.status {
-            Status::Completed => style.green(end.status.as_str()),
-            other => style.yellow(other.as_str()),
+        let ended = text::ended(end.status, end.limit);
+        let ended = match end.status {
+            Status::Completed => style.green(&ended),
+            _ => style.yellow(&ended),
         };
-        let limit = end.limit.map(|limit| format!(" ({})", limit.as_str()));
         self.text.push('\n');
-        self.line(&format!(
-            "{status}{}  {}",
-            limit.unwrap_or_default(),
-            facts(end).join(" · ")
-        ));
+        self.line(&format!("{ended}  {}", facts(end).join(" · ")));
         if let Some(error) = &end.error {
             self.field("error", error, None);
         }

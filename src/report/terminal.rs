@@ -215,23 +215,7 @@ pub(super) fn warnings(summary: &Summary, run: &str) -> Vec<String> {
             text::plural(ledger.unscored, "session")
         ));
     }
-    for variant in &summary.variants {
-        let left_out = &variant.overall.left_out;
-        if !left_out.is_empty() {
-            let shown: Vec<&str> = left_out.iter().take(10).map(|id| id.as_str()).collect();
-            let more = left_out.len() - shown.len();
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            warnings.push(format!(
-                "No scored session, so in no figure of {}: {}{more}.",
-                variant.variant,
-                shown.join(", "),
-            ));
-        }
-    }
+    warnings.extend(summary.variants.iter().filter_map(cases::left_out));
     warnings
 }
 

@@ -1,9 +1,9 @@
 //! Figures, counts and money as text: three decimals, never more than is known.
 
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
 use crate::{
-    domain::{Figure, is_unseen},
+    domain::{Figure, Limit, Reading, Status, is_unseen},
     stats::Method,
 };
 
@@ -128,19 +128,40 @@ pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// Names in a list that ends: `a, b, c and 12 more`.
+/// What the interval of a rate is for: `these cases, new seeds` or `new cases like these`.
 #[must_use]
-pub fn named<'a>(names: impl IntoIterator<Item = &'a str>, most: usize) -> String {
-    let names: Vec<&str> = names.into_iter().collect();
-    let shown = names
-        .iter()
-        .take(most)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(", ");
-    match names.len().saturating_sub(most) {
+pub fn reading(reading: Reading) -> &'static str {
+    match reading {
+        Reading::Fixed => "these cases, new seeds",
+        Reading::Sample => "new cases like these",
+    }
+}
+
+/// How a session ended: `completed`, `budget_exhausted (steps)`.
+#[must_use]
+pub fn ended(status: Status, limit: Option<Limit>) -> String {
+    let status = status.as_str();
+    match limit {
+        Some(limit) => format!("{status} ({})", limit.as_str()),
+        None => status.to_owned(),
+    }
+}
+
+/// At most `most` of these: `a, b and 3 more`.
+#[must_use]
+pub fn named(ids: &[impl Display], most: usize) -> String {
+    let shown = ids.get(..most).unwrap_or(ids);
+    and_more(shown, (ids.len() - shown.len()) as u64)
+}
+
+/// All of these, and that there are more: `a, b and 3 more`.
+#[must_use]
+pub fn and_more(shown: &[impl Display], more: u64) -> String {
+    let shown: Vec<String> = shown.iter().map(ToString::to_string).collect();
+    let shown = shown.join(", ");
+    match more {
         0 => shown,
-        more => format!("{shown} and {} more", count(more as u64)),
+        more => format!("{shown} and {} more", count(more)),
     }
 }
 
@@ -286,8 +307,8 @@ mod tests {
 
     #[test]
     fn lists_of_names_end() {
-        assert_eq!(named(["a", "b"], 2), "a, b");
-        assert_eq!(named(["a", "b", "c"], 2), "a, b and 1 more");
+        assert_eq!(named(&["a", "b"], 2), "a, b");
+        assert_eq!(named(&["a", "b", "c"], 2), "a, b and 1 more");
     }
 
     #[test]
@@ -336,6 +357,25 @@ mod tests {
         }
         assert_eq!(plural(1, "session"), "1 session");
         assert_eq!(plural(2000, "session"), "2,000 sessions");
+    }
+
+    #[test]
+    fn long_lists_have_an_end() {
+        let ids = ["a", "b", "c"];
+        for (most, want) in [(2, "a, b and 1 more"), (3, "a, b, c"), (9, "a, b, c")] {
+            assert_eq!(named(&ids, most), want);
+        }
+        assert_eq!(named(&[""; 0], 2), "");
+        assert_eq!(and_more(&ids, 1234), "a, b, c and 1,234 more");
+    }
+
+    #[test]
+    fn ends_name_their_limit() {
+        assert_eq!(ended(Status::Completed, None), "completed");
+        assert_eq!(
+            ended(Status::BudgetExhausted, Some(Limit::Steps)),
+            "budget_exhausted (steps)"
+        );
     }
 
     #[test]

@@ -70,8 +70,8 @@ fn sides(comparison: &Comparison) -> Block {
     let [first, second] = readings(comparison.reading);
     let mut head = strings([
         "side",
-        words::reading(first),
-        words::reading(second),
+        text::reading(first),
+        text::reading(second),
         "planned",
     ]);
     head.extend(present.iter().map(|state| states[*state].0.to_owned()));

@@ -11,14 +11,6 @@ use crate::{
     report::text::{self, Unit},
 };
 
-/// The name of a reading.
-pub(super) fn reading(reading: Reading) -> &'static str {
-    match reading {
-        Reading::Fixed => "these cases, new seeds",
-        Reading::Sample => "new cases like these",
-    }
-}
-
 /// A p-value with three digits: `0.0412`, `1.66e-99`.
 pub(super) fn p(p: Option<f64>) -> String {
     match p {
@@ -48,7 +40,7 @@ pub(super) fn verdict(pair: &SidePair, of: Reading, margin: Option<f64>) -> Stri
     let (a, b) = (&pair.a, &pair.b);
     let rate = &pair.pass_rate;
     let by = text::bare(rate.first(of), Unit::Signed);
-    let by = format!("{by} ({})", reading(of));
+    let by = format!("{by} ({})", text::reading(of));
     let margin = margin.map_or_else(String::new, |margin| format!(" of {margin}"));
     match rate.verdict {
         Verdict::Better => format!("{b} is better than {a}: {by}"),

@@ -105,7 +105,7 @@ fn groups_stand_below_each_other() {
       status   budget_exhausted (steps)
       error    unknown_tool
       cases    web-000, web-001, web-002, web-003, web-004, web-005, web-006,
-               web-007, web-008, web-009, …
+               web-007, web-008, web-009 and 2 more
       example  cautious/web-000/1, step 1
         call     dice {"sides":6}
         wrong    schema: no tool "dice"; tools: calculator, file_read, web_fetch,
@@ -145,7 +145,7 @@ fn markdown_holds_what_models_say_in_code() {
     - checks: `status`
     - status: `budget_exhausted (steps)`
     - error: `unknown_tool`
-    - cases: `web-000`, `web-001`, `web-002`, `web-003`, `web-004`, `web-005`, `web-006`, `web-007`, `web-008`, `web-009`, `…`
+    - cases: `web-000`, `web-001`, `web-002`, `web-003`, `web-004`, `web-005`, `web-006`, `web-007`, `web-008`, `web-009` and 2 more
     - example: cautious/web-000/1, step 1
       - call: `dice {"sides":6}`
       - wrong: `schema: no tool "dice"; tools: calculator, file_read, web_fetch, and what else there may be in a reason that does not fit in one line of a terminal`

@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(super) fn blocks(blocks: &mut Vec<Block>, comparison: &Comparison, places: &[Place]) {
-    let reading = words::reading(comparison.reading);
+    let reading = text::reading(comparison.reading);
     let letters = |place: &Place| place.groups.iter().map(|group| letter(*group)).collect();
     let row = |(at, place): (usize, &Place)| {
         let rate = text::bare(&place.pass_rate, Unit::Plain);

@@ -67,11 +67,7 @@ fn figures(blocks: &mut Vec<Block>, comparison: &Comparison, pair: &SidePair) {
             Reading::Sample => p(rate.p),
         };
         let value = text::figure(rate.first(of), Unit::Signed);
-        rows.push(vec![
-            format!("difference: {}", words::reading(of)),
-            value,
-            p,
-        ]);
+        rows.push(vec![format!("difference: {}", text::reading(of)), value, p]);
     }
     let kind = match rate.signflip_exact {
         true => "exact".to_owned(),
@@ -195,7 +191,7 @@ fn case_table<'a>(pair: &SidePair, cases: impl Iterator<Item = &'a CaseDifferenc
 /// Cases that only one side has.
 fn only(ids: &[CaseId], side: &str) -> Option<Block> {
     let cases = text::plural(ids.len() as u64, "case");
-    let names = text::named(ids.iter().map(CaseId::as_str), NAMED);
+    let names = text::named(ids, NAMED);
     let words = format!("Scored on {side} only, so left out: {cases}, {names}.");
     (!ids.is_empty()).then_some(Block::Text(words))
 }
