@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::look;
-use crate::report::text::visible;
+use crate::report::text::one_line;
 
 /// Elements of SVG, one after the other. Lengths are pixels.
 #[derive(Default)]
@@ -102,13 +102,12 @@ fn px(x: f64) -> String {
 /// Names that others gave, as text of XML: one line, nothing unseen, no markup.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in visible(text).chars() {
+    for c in one_line(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(' '),
             c => out.push(c),
         }
     }
