@@ -139,6 +139,17 @@ impl Ledger {
         ]
     }
 
+    /// The states that any session is in, with their counts, in the same order.
+    pub fn present(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.present_in(self)
+    }
+
+    /// The counts of the states that any session of `all` is in: a part of it, beside it.
+    pub fn present_in(&self, all: &Self) -> impl Iterator<Item = (&'static str, u64)> {
+        let both = self.rows().into_iter().zip(all.rows());
+        both.filter(|(_, (_, all))| *all > 0).map(|(row, _)| row)
+    }
+
     fn count(&mut self, state: SessionState) -> &mut u64 {
         match state {
             SessionState::Passed => &mut self.passed,
@@ -175,5 +186,18 @@ mod tests {
             (ledger.scored(), ledger.missing(), ledger.not_run),
             (2, 4, 2)
         );
+    }
+
+    #[test]
+    fn absent_states_are_left_out() {
+        let (mut part, mut all) = (Ledger::planned(1), Ledger::planned(3));
+        part.settle(SessionState::Failed);
+        all.settle(SessionState::Killed);
+        all.add(&part);
+        let present =
+            |rows: &mut dyn Iterator<Item = (&'static str, u64)>| rows.collect::<Vec<_>>();
+        assert_eq!(present(&mut part.present()), [("failed", 1)]);
+        let beside = [("failed", 1), ("killed", 0), ("not_run", 0)];
+        assert_eq!(present(&mut part.present_in(&all)), beside);
     }
 }

@@ -352,8 +352,8 @@ fn methods(variant: &VariantSummary) -> String {
 
 /// What stands in place of a mark: where the sessions of the case are.
 fn unscored(case: &CaseSummary) -> String {
-    let rows = case.ledger.rows().into_iter().filter(|(_, n)| *n > 0);
-    let states = rows.map(|(state, n)| format!("{} {state}", text::count(n)));
+    let states = case.ledger.present();
+    let states = states.map(|(state, n)| format!("{} {state}", text::count(n)));
     let states = states.collect::<Vec<_>>().join(", ");
     format!("no session scored: {states}")
 }

@@ -81,7 +81,7 @@ fn status(case: &CaseSummary) -> TestCaseStatus {
         Kind::Skipped => TestCaseStatus::skipped(),
     };
     let rate = text::figure(&case.pass_rate, Unit::Plain);
-    let states = rows(&case.ledger);
+    let states = case.ledger.present();
     let states: Vec<String> = states.map(|(s, n)| format!("{n} {s}")).collect();
     let mut parts = vec![format!("pass rate {rate}"), states.join(", ")];
     let checks = cases::failed_checks(case);
@@ -105,11 +105,6 @@ fn kind(ledger: &Ledger) -> Kind {
     }
 }
 
-/// The states that sessions are in.
-fn rows(ledger: &Ledger) -> impl Iterator<Item = (&'static str, u64)> {
-    ledger.rows().into_iter().filter(|(_, n)| *n > 0)
-}
-
 /// A rate with its interval, and how sessions stand. What is undefined is left out.
 fn properties(rate: &Figure, ledger: &Ledger, mut add: impl FnMut(Property)) {
     let numbers = [
@@ -125,7 +120,7 @@ fn properties(rate: &Figure, ledger: &Ledger, mut add: impl FnMut(Property)) {
     }
     add(Property::new("method", rate.method.as_str()));
     add(Property::new("planned", ledger.planned.to_string()));
-    for (state, n) in rows(ledger) {
+    for (state, n) in ledger.present() {
         add(Property::new(state, n.to_string()));
     }
 }

@@ -60,11 +60,11 @@ fn ledger(doc: &mut String, summary: &Summary) {
         .chain([&summary.ledger])
         .collect();
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for (i, (state, all)) in summary.ledger.rows().into_iter().enumerate() {
-        if all > 0 {
-            let counts = ledgers.iter().filter_map(|l| l.rows().get(i).map(|r| r.1));
-            rows.push(cells(state, counts.map(text::count)));
-        }
+    for (i, (state, _)) in summary.ledger.present().enumerate() {
+        let counts = ledgers
+            .iter()
+            .filter_map(|l| l.present_in(&summary.ledger).nth(i));
+        rows.push(cells(state, counts.map(|(_, n)| text::count(n))));
     }
     let planned = ledgers
         .iter()

@@ -50,7 +50,9 @@ fn every_rate_has_a_mark() {
 #[test]
 fn the_reading_that_comes_first_stands_first() {
     let mut summary = fixture::summary();
-    let order = |svg: &str| READINGS.map(|of| svg.find(&format!(">{}<", text::reading(of))).unwrap());
+    let order = |svg: &str| {
+        READINGS.map(|reading| svg.find(&format!(">{}<", text::reading(reading))).unwrap())
+    };
     let [fixed, sample] = order(&render(&summary, None));
     assert!(fixed < sample);
     summary.reading = Reading::Sample;
