@@ -16,7 +16,6 @@ use crate::{
     domain::Summary,
     error::{Error, Result},
     report::{self, terminal::View},
-    store::manifest::RunStatus,
 };
 
 /// Rows of the per-case table, unless all are wanted.
@@ -91,16 +90,8 @@ fn rows(opened: &Opened, summary: &Summary, rows: Rows) -> Result<()> {
 
 /// Of a run that has not come to its end: that there is more to come.
 pub(super) fn say_how_it_stands(opened: &Opened, run: &str) {
-    match opened.manifest.status {
-        RunStatus::Finished => {}
-        RunStatus::Running => say("the run is at work: these are its figures so far"),
-        RunStatus::Interrupted => say(&format!(
-            "the run was interrupted before all sessions had run: `farm resume {run}` goes on"
-        )),
-        RunStatus::Failed => say(&format!(
-            "farm failed in this run: these are the figures of what was kept, \
-             `farm resume {run}` goes on"
-        )),
+    if let Some(said) = report::warnings::unfinished(opened.manifest.status, run) {
+        say(&said);
     }
 }
 

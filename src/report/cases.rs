@@ -95,6 +95,16 @@ pub(super) fn missing(ledger: &Ledger) -> String {
     words.join(", ")
 }
 
+/// What a state means for the figures; nothing for what was scored.
+pub(super) fn mark(state: &str) -> &'static str {
+    match state {
+        "errored" | "killed" | "not_run" => "missing",
+        "skipped" => "not needed",
+        "unscored" => "no verdict yet",
+        _ => "",
+    }
+}
+
 /// Which cases are in no figure; none when all are.
 pub(super) fn left_out(variant: &VariantSummary) -> Option<String> {
     let ids = &variant.overall.left_out;

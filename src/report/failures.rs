@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::{
     Style,
     markdown::code,
-    table::flow,
     text::{self, one_line},
+    wrap,
 };
 use crate::domain::{
     Code,
@@ -36,11 +36,11 @@ pub fn render(failures: &Failures, view: &View<'_>) -> String {
             let _ = writeln!(out, "\n{}", style.bold(&title));
             for fact in facts(group) {
                 let values = text::and_more(&fact.values, fact.more);
-                field(&mut out, 2, fact.label, &values, view.width);
+                out += &field(2, fact.label, &values, view.width);
             }
-            field(&mut out, 2, "example", &example(group), view.width);
+            out += &field(2, "example", &example(group), view.width);
             for (label, text) in group.example.step.iter().flat_map(told) {
-                field(&mut out, 4, label, text, view.width);
+                out += &field(4, label, text, view.width);
             }
             let _ = writeln!(out, "  {}", style.dim(&command(group, view)));
         }
@@ -211,16 +211,11 @@ fn ungrouped(failures: &Failures) -> Option<String> {
     (sessions > 0).then(|| format!("\n{words} failed in yet other ways.\n"))
 }
 
-/// A label and a text, broken between words.
-fn field(out: &mut String, indent: usize, label: &str, text: &str, width: usize) {
-    const LABEL: usize = 9;
-    let text = one_line(text);
-    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-    let room = width.saturating_sub(indent + LABEL);
-    for (n, line) in flow(&words, " ", room).iter().enumerate() {
-        let label = if n == 0 { label } else { "" };
-        let _ = writeln!(out, "{:indent$}{label:<LABEL$}{line}", "");
-    }
+/// A label and a text beside it.
+fn field(indent: usize, label: &str, text: &str, width: usize) -> String {
+    let room = width.saturating_sub(indent + wrap::LABEL);
+    let lines = wrap::words(&one_line(text), room);
+    wrap::field(indent, label, str::to_owned, &lines)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@
 //! - [`status`]: how a run stands while it is at work;
 //! - [`problems`]: an error with its problems, causes and hint;
 //! - [`Progress`]: how far a run is;
+//! - [`warnings`]: what a reader should be careful about;
 //! - [`text`]: figures, counts and money as text.
 
 pub mod comparison;
@@ -40,6 +41,7 @@ pub mod session;
 pub mod status;
 pub mod terminal;
 pub mod text;
+pub mod warnings;
 
 mod cases;
 #[cfg(test)]
@@ -52,6 +54,7 @@ mod snapshots;
 mod speed;
 mod style;
 mod table;
+mod wrap;
 
 pub use progress::{Mode, Progress};
 pub use redraw::Redraw;

@@ -4,8 +4,9 @@ use std::{cmp::Ordering, collections::BTreeMap, fmt::Write, time::Duration};
 
 use super::{
     Style,
-    table::{self, Column, flow},
+    table::{self, Column},
     text::{self, count, number, percent, plural},
+    wrap,
 };
 use crate::domain::plan::{Advice, Design, Pilot, Replies, Source, StudyPlan};
 
@@ -48,12 +49,7 @@ impl Page<'_> {
     /// The lines of a table, after an empty one.
     fn lines(&self, out: &mut String, table: &[String]) {
         out.push('\n');
-        for (n, line) in table.iter().enumerate() {
-            let line = match n {
-                0 => self.style.bold(line),
-                1 => self.style.dim(line),
-                _ => line.clone(),
-            };
+        for line in table::styled(table, self.style) {
             let _ = writeln!(out, "{line}");
         }
     }
@@ -252,21 +248,22 @@ impl Page<'_> {
 
     fn remarks(&self, out: &mut String) {
         let warnings = self.plan.warnings.iter();
-        let warnings = warnings.map(|text| (self.style.yellow("warning:"), text));
+        let warnings = warnings.map(|text| ("warning:", Style::yellow as Paint, text));
         let notes = self.plan.notes.iter();
-        let notes = notes.map(|text| (self.style.dim("note:"), text));
-        for (n, (label, text)) in warnings.chain(notes).enumerate() {
+        let notes = notes.map(|text| ("note:", Style::dim as Paint, text));
+        for (n, (label, paint, text)) in warnings.chain(notes).enumerate() {
             if n == 0 {
                 out.push('\n');
             }
-            self.prose(out, &format!("{label} {text}"));
+            let mut said = String::new();
+            self.prose(&mut said, &format!("{label} {text}"));
+            out.push_str(&said.replacen(label, &paint(self.style, label), 1));
         }
     }
 
     /// Broken between words.
     fn prose(&self, out: &mut String, text: &str) {
-        let words: Vec<String> = text::one_line(text).split(' ').map(str::to_owned).collect();
-        for line in flow(&words, " ", self.width) {
+        for line in wrap::prose(&text::one_line(text), self.width) {
             let _ = writeln!(out, "{line}");
         }
     }
@@ -282,6 +279,9 @@ impl Page<'_> {
 
 /// A label, and the text of a side.
 type Fact = (&'static str, fn(&Pilot) -> String);
+
+/// A colour.
+type Paint = fn(Style, &str) -> String;
 
 /// A row of the table: the difference, by what it is shown, and with how many.
 type Row = (String, String, Option<Design>);

@@ -3,6 +3,7 @@
 use super::{
     Style,
     text::{self, visible},
+    wrap,
 };
 use crate::domain::{
     Decision, Judgment, Observation, Status,
@@ -68,26 +69,21 @@ impl Page<'_> {
 
     /// A label and a text of any number of lines, indented below each other.
     fn field(&mut self, label: &str, content: &str, limit: Option<usize>) {
-        let label = self.view.style.dim(&format!("{label:<8}"));
+        let style = self.view.style;
         let content = visible(content);
-        let content = content.trim_end_matches('\n');
-        let total = content.split('\n').count();
-        let shown = limit.unwrap_or(total).min(total);
-        for (i, line) in content.split('\n').take(shown).enumerate() {
-            let line = match limit {
-                Some(_) => cut(line),
-                None => line.to_owned(),
-            };
-            match i {
-                0 => self.line(&format!("  {label} {line}")),
-                _ => self.line(&format!("           {line}")),
-            }
+        let lines = content.trim_end_matches('\n').split('\n');
+        let mut lines: Vec<String> = match limit {
+            Some(_) => lines.map(cut).collect(),
+            None => lines.map(str::to_owned).collect(),
+        };
+        let left_out = limit.map_or(0, |limit| lines.len().saturating_sub(limit));
+        if left_out > 0 {
+            lines.truncate(lines.len() - left_out);
+            let more = text::plural(left_out as u64, "more line");
+            lines.push(style.dim(&format!("… {more}")));
         }
-        if shown < total {
-            let more = text::plural((total - shown) as u64, "more line");
-            let more = self.view.style.dim(&format!("… {more}"));
-            self.line(&format!("           {more}"));
-        }
+        let field = wrap::field(2, label, |label| style.dim(label), &lines);
+        self.text.push_str(&field);
     }
 
     fn start(&mut self, start: &RunStart) {

@@ -4,7 +4,7 @@ use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
-use super::text::visible;
+use super::{Style, text::visible};
 
 const LOOK: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -66,6 +66,16 @@ pub(super) fn lines(columns: &[Column]) -> Vec<String> {
         .collect()
 }
 
+/// The lines of a table with a bold head and dim rules.
+pub(super) fn styled(lines: &[String], style: Style) -> Vec<String> {
+    let styled = lines.iter().enumerate().map(|(n, line)| match n {
+        0 => style.bold(line),
+        _ if line.starts_with('─') => style.dim(line),
+        _ => line.clone(),
+    });
+    styled.collect()
+}
+
 /// Columns beside each other as far as `width` allows, then in further tables below, each with
 /// `first` at its left.
 pub(super) fn side_by_side(first: &Column, rest: &[Column], width: usize) -> Vec<Vec<String>> {
@@ -90,25 +100,4 @@ pub(super) fn side_by_side(first: &Column, rest: &[Column], width: usize) -> Vec
 /// Whether no line is wider than `width`.
 pub(super) fn fits(lines: &[String], width: usize) -> bool {
     lines.iter().all(|line| line.chars().count() <= width)
-}
-
-/// Items in lines of at most `width`, with `between` between them; an item is never broken.
-pub(super) fn flow(items: &[String], between: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for item in items {
-        match lines.last_mut() {
-            Some(line)
-                if [line, between, item]
-                    .iter()
-                    .map(|s| s.chars().count())
-                    .sum::<usize>()
-                    <= width =>
-            {
-                line.push_str(between);
-                line.push_str(item);
-            }
-            _ => lines.push(item.clone()),
-        }
-    }
-    lines
 }

@@ -5,8 +5,9 @@ use super::{
     Style, cases,
     overall::{self, Form},
     table::{self, Column},
-    text,
+    text, wrap,
 };
+pub(super) use super::{cases::mark, warnings::of as warnings};
 use crate::domain::{CaseSummary, Figure, Label, Ledger, Summary, VariantSummary};
 
 /// How a summary is shown.
@@ -49,20 +50,25 @@ impl Page<'_> {
         self.text.push('\n');
     }
 
+    fn table(&mut self, lines: &[String]) {
+        for line in table::styled(lines, self.view.style) {
+            self.line(&line);
+        }
+    }
+
     fn dim(&mut self, line: &str) {
-        for line in wrap(line, self.view.width) {
+        for line in wrap::prose(line, self.view.width) {
             self.line(&self.view.style.dim(&line));
         }
     }
 
     fn warn(&mut self, line: &str) {
-        for line in wrap(line, self.view.width) {
+        for line in wrap::prose(line, self.view.width) {
             self.line(&self.view.style.yellow(&line));
         }
     }
 
     fn ledger(&mut self, summary: &Summary) {
-        let style = self.view.style;
         for (i, mut lines) in ledger_tables(summary, self.view.width)
             .into_iter()
             .enumerate()
@@ -73,13 +79,7 @@ impl Page<'_> {
             if let (Some(rule), Some(planned)) = (lines.get(1).cloned(), lines.pop()) {
                 lines.extend([rule, planned]);
             }
-            for (n, line) in lines.iter().enumerate() {
-                self.line(&match n {
-                    0 => style.bold(line),
-                    _ if line.starts_with('─') => style.dim(line),
-                    _ => line.clone(),
-                });
-            }
+            self.table(&lines);
         }
         self.warnings(summary);
         self.line("");
@@ -99,10 +99,9 @@ impl Page<'_> {
         let style = self.view.style;
         let (form, tables) = figure_tables(summary, self.view.width);
         for lines in tables {
-            for (n, line) in lines.iter().enumerate() {
+            for (n, line) in table::styled(&lines, style).iter().enumerate() {
                 self.line(&match n {
-                    0 => style.bold(line),
-                    1 => style.dim(line),
+                    0 | 1 => line.clone(),
                     _ if !line.starts_with(' ') => style.bold(line),
                     _ if line.contains("incomplete") => style.yellow(line),
                     _ => line.clone(),
@@ -144,12 +143,10 @@ impl Page<'_> {
             1 => "case".to_owned(),
             _ => variant.variant.to_string(),
         };
-        let mut lines = case_lines(head, shown, self.view.width).into_iter();
-        if let (Some(head), Some(rule)) = (lines.next(), lines.next()) {
-            self.line(&style.bold(&head));
-            self.line(&style.dim(&rule));
-        }
-        for (case, line) in shown.iter().zip(lines) {
+        let lines = case_lines(head, shown, self.view.width);
+        let (head, rows) = lines.split_at_checked(2).unwrap_or((&lines, &[]));
+        self.table(head);
+        for (case, line) in shown.iter().zip(rows) {
             let dot = match case.label {
                 Some(Label::Always) => style.green("●"),
                 Some(Label::Never) => style.red("●"),
@@ -158,7 +155,7 @@ impl Page<'_> {
             self.line(&line.replace('●', &dot));
             let failed = cases::failed_checks(case);
             let missing = cases::missing(&case.ledger);
-            for line in table::flow(&failed, " · ", self.view.width.saturating_sub(4)) {
+            for line in wrap::flow(&failed, " · ", self.view.width.saturating_sub(4)) {
                 self.line(&format!("  {} {line}", style.red("✗")));
             }
             if !missing.is_empty() {
@@ -189,36 +186,6 @@ impl Page<'_> {
     }
 }
 
-/// What is missing or damaged, with backticks around commands.
-pub(super) fn warnings(summary: &Summary, run: &str) -> Vec<String> {
-    let ledger = &summary.ledger;
-    let mut warnings = Vec::new();
-    if !ledger.adds_up() {
-        warnings.push(
-            "The states do not add up to the sessions planned: the summary is damaged.".to_owned(),
-        );
-    }
-    if ledger.missing() > 0 {
-        let again = match ledger.errored + ledger.not_run {
-            0 => String::new(),
-            _ => format!(" `farm resume {run}` runs them."),
-        };
-        warnings.push(format!(
-            "{} missing from every figure: {}.{again}",
-            text::plural(ledger.missing(), "session"),
-            cases::missing(ledger),
-        ));
-    }
-    if ledger.unscored > 0 {
-        warnings.push(format!(
-            "{} without a verdict: a run with sealed halves gives one.",
-            text::plural(ledger.unscored, "session")
-        ));
-    }
-    warnings.extend(summary.variants.iter().filter_map(cases::left_out));
-    warnings
-}
-
 fn ledger_tables(summary: &Summary, width: usize) -> Vec<Vec<String>> {
     let ledgers = || {
         summary
@@ -227,18 +194,11 @@ fn ledger_tables(summary: &Summary, width: usize) -> Vec<Vec<String>> {
             .map(|v| (v.variant.to_string(), &v.ledger))
             .chain((summary.variants.len() != 1).then(|| ("all".to_owned(), &summary.ledger)))
     };
-    let total = summary.ledger.rows();
-    let states = || {
-        total
-            .iter()
-            .filter(|(_, n)| *n > 0)
-            .map(|(state, _)| *state)
-    };
+    let total = &summary.ledger;
+    let states = || total.present().map(|(state, _)| state);
     let first = states().chain(["planned"]).map(str::to_owned).collect();
     let counts = |ledger: &Ledger| {
-        let rows = ledger.rows();
-        let present = rows.iter().zip(&total).filter(|(_, (_, all))| *all > 0);
-        let present = present.map(|((_, n), _)| *n);
+        let present = ledger.present_in(total).map(|(_, n)| n);
         present.chain([ledger.planned]).map(text::count).collect()
     };
     let mut rest: Vec<Column> = ledgers()
@@ -250,16 +210,6 @@ fn ledger_tables(summary: &Summary, width: usize) -> Vec<Vec<String>> {
         rest.push(Column::left("", marks));
     }
     table::side_by_side(&Column::left("sessions", first), &rest, width)
-}
-
-/// What a state means for the figures; nothing for what was scored.
-pub(super) fn mark(state: &str) -> &'static str {
-    match state {
-        "errored" | "killed" | "not_run" => "missing",
-        "skipped" => "not needed",
-        "unscored" => "no verdict yet",
-        _ => "",
-    }
 }
 
 /// The figures in the fullest form in which all variants stand side by side, else one below the
@@ -341,32 +291,4 @@ fn case_lines(head: String, cases: &[&CaseSummary], width: usize) -> Vec<String>
     rendered
         .find(|lines| table::fits(lines, width))
         .unwrap_or_else(|| render(narrowest))
-}
-
-/// Words in lines of at most `width`; a command in backticks is one word.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut in_command = false;
-    for word in text.split(' ') {
-        match words.last_mut() {
-            Some(command) if in_command => {
-                command.push(' ');
-                command.push_str(word);
-            }
-            _ => words.push(word.to_owned()),
-        }
-        in_command ^= word.matches('`').count() % 2 == 1;
-    }
-    table::flow(&words, " ", width)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_not_broken() {
-        let lines = wrap("not run: `farm report latest` shows it", 20);
-        assert_eq!(lines, ["not run:", "`farm report latest`", "shows it"]);
-    }
 }

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use super::{
     Style, markdown,
     table::{self, Column},
-    terminal::wrap,
     text::one_line,
+    wrap::prose,
 };
 use crate::domain::comparison::Comparison;
 use blocks::Block;
@@ -31,13 +31,9 @@ pub fn terminal(comparison: &Comparison, all: bool, width: usize, style: Style) 
         let lines = match block {
             Block::Title(title) => vec![String::new(), style.bold(&one_line(&title))],
             Block::Verdict(words) => vec![style.bold(&one_line(&words))],
-            Block::Text(words) => wrap(&one_line(&words), width),
+            Block::Text(words) => prose(&one_line(&words), width),
             Block::Table { head, rows, right } => {
-                let mut lines = table::lines(&columns(&head, &rows, right));
-                for line in lines.iter_mut().take(2) {
-                    *line = style.dim(line);
-                }
-                lines
+                table::styled(&table::lines(&columns(&head, &rows, right)), style)
             }
         };
         for line in lines {

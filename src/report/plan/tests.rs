@@ -256,3 +256,16 @@ fn many_cases_are_not_all_named() {
         "{text}"
     );
 }
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    let plan = StudyPlan {
+        warnings: vec!["the pilot is small".to_owned()],
+        notes: vec!["this is for new cases like these".to_owned()],
+        ..measured()
+    };
+    let coloured = render(&plan, 80, Style { colour: true });
+    assert!(coloured.contains("\x1b[33mwarning:\x1b[0m the pilot"));
+    let escapes = regex::Regex::new("\x1b\\[[0-9]+m").unwrap();
+    assert_eq!(escapes.replace_all(&coloured, ""), shown(&plan));
+}

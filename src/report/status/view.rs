@@ -9,6 +9,7 @@ use crate::{
         Style,
         table::{self, Column},
         text::{self, Unit},
+        wrap,
     },
     store::manifest::RunStatus,
 };
@@ -23,15 +24,11 @@ const NAME: usize = 24;
 pub fn render(status: &Status, style: Style) -> String {
     let mut lines = Vec::new();
     for facts in [head(status, style), progress(status), costs(status)] {
-        lines.extend(table::flow(&facts, " · ", WIDTH));
+        lines.extend(wrap::flow(&facts, " · ", WIDTH));
     }
     for table in ledgers(status) {
         lines.push(String::new());
-        lines.extend(table.iter().enumerate().map(|(n, line)| match n {
-            0 => style.bold(line),
-            1 => style.dim(line),
-            _ => line.clone(),
-        }));
+        lines.extend(table::styled(&table, style));
     }
     let errors = status.errors.iter().flatten();
     let errors: Vec<String> = errors.flat_map(|group| error(group, style)).collect();
@@ -121,11 +118,14 @@ fn ledgers(status: &Status) -> Vec<Vec<String>> {
     let names = status.variants.iter().map(|v| v.variant.as_str());
     let names = names.chain(all.map(|_| "all"));
     let first = Column::left("variant", names.map(|n| shortened(n, NAME)).collect());
-    let counts = |of: &dyn Fn(&Ledger) -> u64| ledgers.iter().map(|l| text::count(of(l))).collect();
-    let states = status.ledger.rows().into_iter().enumerate();
-    let states = states.filter(|(_, (_, n))| *n > 0);
+    let counts = |i: usize| {
+        let of = |l: &&Ledger| l.present_in(&status.ledger).nth(i);
+        let counts = ledgers.iter().filter_map(of);
+        counts.map(|(_, n)| text::count(n)).collect()
+    };
+    let states = status.ledger.present().enumerate();
     let mut rest: Vec<Column> = states
-        .map(|(i, (state, _))| Column::right(state, counts(&|l| l.rows()[i].1)))
+        .map(|(i, (state, _))| Column::right(state, counts(i)))
         .collect();
     let rates = status.variants.iter().map(|v| &v.pass_rate);
     let rates = rates.map(|rate| text::bare(rate, Unit::Plain));
