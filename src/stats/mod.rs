@@ -29,12 +29,12 @@
 pub mod bootstrap;
 mod cases;
 mod figure;
-mod halves;
 mod level;
 pub mod mean;
 pub mod missing;
 pub mod moments;
 pub mod multiple;
+mod null_distribution;
 pub mod paired;
 pub mod pass_k;
 pub mod planning;

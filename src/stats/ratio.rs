@@ -2,9 +2,9 @@
 
 use super::cases::{Case, Units};
 use super::figure::{Counts, Figure, Interval, Method, note};
-use super::halves::law_of_halves;
 use super::level::Level;
 use super::moments::{mean, median_of_sorted, sd};
+use super::null_distribution::null_distribution;
 use super::paired::{Pair, pair_counts};
 use super::quantile::{t_quantile, t_two_sided_p};
 
@@ -159,7 +159,7 @@ pub fn hodges_lehmann(d: &[f64], level: Level) -> Figure {
 fn signed_rank_limit(g: usize, level: Level) -> Option<usize> {
     let ranks: Vec<usize> = (1..=g).collect();
     // Half the law holds half the probability, which is at least α/2.
-    let law = law_of_halves(&ranks, g * (g + 1) / 4);
+    let law = null_distribution(&ranks, g * (g + 1) / 4);
     let mut below = 0.0;
     let reaches = |chance: &f64| {
         below += chance;

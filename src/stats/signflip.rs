@@ -7,7 +7,7 @@
 //! signs); [`sign_flip`] chooses.
 
 use super::cases::{Case, Units};
-use super::halves::law_of_halves;
+use super::null_distribution::null_distribution;
 use super::paired::{Pair, unit_differences};
 use super::random::Stream;
 
@@ -46,7 +46,7 @@ pub struct SignFlip {
 /// whole numbers of sessions (every case its own unit and scored in the same number of sessions on
 /// both sides, scores such that d·n is an integer, as pass rates have) and the law fits (9,000
 /// cases of 12 seeds that all differ wholly, half of them each way; see [`convolved`]).
-/// Else 99,999 draws from the stream of `stats_seed` and `label`, the name of the figure.
+/// Else [`DRAWS`] draws from the stream of `stats_seed` and `label`, the name of the figure.
 pub fn sign_flip(pairs: &[Pair], units: &Units, stats_seed: u64, label: &str) -> SignFlip {
     let d = not_zero(&unit_differences(pairs, units));
     let of = |p, exact| SignFlip {
@@ -111,7 +111,7 @@ pub fn convolved(d: &[i64]) -> Option<f64> {
         return None;
     }
     let weights: Option<Vec<usize>> = weights.into_iter().map(|w| w.try_into().ok()).collect();
-    let tail: f64 = law_of_halves(&weights?, most.try_into().ok()?).iter().sum();
+    let tail: f64 = null_distribution(&weights?, most.try_into().ok()?).iter().sum();
     Some((2.0 * tail).clamp(f64::MIN_POSITIVE, 1.0))
 }
 

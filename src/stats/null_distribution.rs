@@ -1,4 +1,5 @@
-//! The law of a sum in which each weight counts with chance ½.
+//! The null distribution of the sign-flip sum, of differences or of their ranks: each turns negative
+//! with chance ½.
 
 /// P(Y = y) for y in 0..=`most`, with Y = Σ of those `weights` whose fair coin falls on heads.
 ///
@@ -7,7 +8,7 @@
 /// is a few 1e-16 per weight, as long as it is above about 1e-290. The cost is one addition per
 /// weight and value that can be reached by then, at most weights × (`most` + 1); the memory
 /// twice `most` + 1 numbers.
-pub(super) fn law_of_halves(weights: &[usize], most: usize) -> Vec<f64> {
+pub(super) fn null_distribution(weights: &[usize], most: usize) -> Vec<f64> {
     let mut sorted = weights.to_vec();
     sorted.sort_unstable();
     // Small weights first: what can be reached grows slowly.
@@ -39,12 +40,12 @@ mod tests {
 
     #[test]
     fn small_laws_by_hand() {
-        assert_eq!(law_of_halves(&[], 2), [1.0, 0.0, 0.0]);
-        assert_eq!(law_of_halves(&[1, 1], 2), [0.25, 0.5, 0.25]);
-        assert_eq!(law_of_halves(&[2, 1], 3), [0.25; 4]);
-        assert_eq!(law_of_halves(&[5, 1], 2), [0.25, 0.25, 0.0]);
-        assert_eq!(law_of_halves(&[0, 1], 1), [0.5, 0.5]);
-        assert_eq!(law_of_halves(&[3], 0), [0.5]);
+        assert_eq!(null_distribution(&[], 2), [1.0, 0.0, 0.0]);
+        assert_eq!(null_distribution(&[1, 1], 2), [0.25, 0.5, 0.25]);
+        assert_eq!(null_distribution(&[2, 1], 3), [0.25; 4]);
+        assert_eq!(null_distribution(&[5, 1], 2), [0.25, 0.25, 0.0]);
+        assert_eq!(null_distribution(&[0, 1], 1), [0.5, 0.5]);
+        assert_eq!(null_distribution(&[3], 0), [0.5]);
     }
 
     #[test]
@@ -58,7 +59,7 @@ mod tests {
                 .filter(|(i, _)| heads >> i & 1 == 1);
             want[chosen.map(|(_, w)| w).sum::<usize>()] += 1.0 / 256.0;
         }
-        assert_eq!(law_of_halves(&weights, 31), want);
-        assert_eq!(law_of_halves(&weights, 12), want[..13]);
+        assert_eq!(null_distribution(&weights, 31), want);
+        assert_eq!(null_distribution(&weights, 12), want[..13]);
     }
 }
