@@ -79,7 +79,7 @@ pub struct Turn {
     pub reply: Arc<RawValue>,
     /// Digest of the request, see [`crate::model::wire`].
     pub request_sha256: String,
-    /// What `normalise` mended to read it.
+    /// What `normalise` repaired to read it.
     pub repairs: Vec<String>,
     /// Why the model stopped, as the provider says.
     pub finish: Option<String>,
@@ -145,7 +145,7 @@ pub struct StepLine {
     /// Digest of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_sha256: Option<String>,
-    /// What was mended.
+    /// What was repaired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<String>,
     /// Why the model stopped.

@@ -119,7 +119,7 @@ impl Page<'_> {
         self.line(&head);
         self.decision(&step.decision, line.refused);
         for repair in &line.repairs {
-            self.field("mended", repair, self.view.lines);
+            self.field("repaired", repair, self.view.lines);
         }
         self.judgments(&step.judgments);
         if let Some(observation) = &step.observation {

@@ -537,7 +537,7 @@ fn a_session_reads_step_by_step() {
     step 5/8
       thought  Both are flour.
       answer   19.50 USD\u{1b}[2J
-      mended   closed a fence
+      repaired closed a fence
       ✓ schema  1.00  final answer step; no tool call to validate
       ✓ budget  0.50  step 5/8; headroom 0.50
 

@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::{Map, Number, Value, value::RawValue};
 
-use super::{Repair, body, mended};
+use super::{Repair, body, repaired};
 use crate::domain::{BadArgs, Code};
 
 /// Arguments as the provider gives them, and the length of their text. `cut`: the output limit
@@ -23,7 +23,7 @@ pub(super) fn read(
     };
     let text = body::text_of(raw).unwrap_or_else(|| {
         if raw.get().starts_with('{') {
-            mended(repairs, Repair::ArgumentsObject);
+            repaired(repairs, Repair::ArgumentsObject);
         }
         raw.get().into()
     });
@@ -70,7 +70,7 @@ fn absent(text: &str, cut: bool, repairs: &mut Vec<Repair>) -> Result<Value, Bad
     if cut {
         return Err(cut_off(text));
     }
-    mended(repairs, Repair::ArgumentsEmpty);
+    repaired(repairs, Repair::ArgumentsEmpty);
     Ok(Value::Object(Map::new()))
 }
 
@@ -89,7 +89,7 @@ fn decoded_once_more(value: Value, repairs: &mut Vec<Repair>) -> Value {
     if let Value::String(text) = &value
         && let Ok(object @ Value::Object(_)) = strict(text)
     {
-        mended(repairs, Repair::DoubleEncoded);
+        repaired(repairs, Repair::DoubleEncoded);
         return object;
     }
     value
@@ -233,12 +233,12 @@ mod tests {
                 vec![Repair::ArgumentsObject],
             ),
         ];
-        for (text, cut, want, mended) in table {
+        for (text, cut, want, done) in table {
             let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
             let mut repairs = vec![];
             let (args, _) = read(Some(&raw), cut, &mut repairs);
             assert_eq!(args.map_err(|bad| bad.code), want, "{text}");
-            assert_eq!(repairs, mended, "{text}");
+            assert_eq!(repairs, done, "{text}");
         }
     }
 

@@ -30,11 +30,11 @@ pub struct Normalised {
     pub refused: bool,
     /// What it took; none when the provider does not say.
     pub usage: Option<Usage>,
-    /// What had to be mended to read it.
+    /// What had to be repaired so that it could be read.
     pub repairs: Vec<Repair>,
 }
 
-/// Something that was mended.
+/// Something that was repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repair {
@@ -221,7 +221,7 @@ fn native_calls(
                 let wanted = wire.id.and_then(body::string).unwrap_or_default();
                 let id = ids.take(&wanted, || format!("call_{index}"));
                 if id != wanted {
-                    mended(repairs, Repair::CallId);
+                    repaired(repairs, Repair::CallId);
                 }
                 let function = wire.function.unwrap_or_default();
                 calls.push(function.into_call(id, cut, repairs));
@@ -241,7 +241,7 @@ fn native_calls(
 }
 
 /// Notes a repair once.
-fn mended(repairs: &mut Vec<Repair>, repair: Repair) {
+fn repaired(repairs: &mut Vec<Repair>, repair: Repair) {
     if !repairs.contains(&repair) {
         repairs.push(repair);
     }

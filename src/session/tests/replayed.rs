@@ -22,7 +22,7 @@ fn call() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A provider's reply that is failed, mended, costs something, or is no reply at all.
+/// A provider's reply that is failed, repaired, costs something, or is no reply at all.
 fn raw() -> impl Strategy<Value = Value> {
     let body = |message: Value, finish: &str| {
         let usage = json!({"prompt_tokens": 7, "completion_tokens": 2, "cost": 0.125});

@@ -247,7 +247,7 @@ fn three_failed_turns_in_a_row_stop_a_session() {
     assert_eq!((done.outcome.steps_used, done.outcome.limit), (3, None));
 
     let one_good = calls(&[("nonsense", "{}"), ("calculator", r#"{"expression":"1"}"#)]);
-    let mended = [
+    let repaired = [
         unknown(),
         unknown(),
         one_good,
@@ -255,7 +255,7 @@ fn three_failed_turns_in_a_row_stop_a_session() {
         unknown(),
         unknown(),
     ];
-    let done = drive(&spec(20), mended);
+    let done = drive(&spec(20), repaired);
     assert_eq!(done.outcome.status, Status::FallbackStop);
     assert_eq!(done.outcome.steps_used, 7, "a good call resets the count");
 
