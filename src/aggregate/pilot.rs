@@ -9,10 +9,9 @@ use crate::{
         plan::{Replies, Source, Unit},
     },
     stats::{
-        Case, Units,
-        moments::{mean, variance},
+        Units,
         paired::Pair,
-        planning::Noise,
+        planning::{self, Noise},
     },
 };
 
@@ -93,7 +92,9 @@ impl Seen {
             let of_b = b.and_then(|b| b.clusters.get(case.id()));
             a.clusters.get(case.id()).or(of_b).copied()
         });
-        let units = units(&matched, &Units::new(clusters));
+        let clusters = Units::new(clusters);
+        let pairs: Vec<Pair> = matched.iter().map(Matched::pair).collect();
+        let units = planning::joined(&pairs, &clusters);
         let unit = Unit {
             is_cluster: units.len() < used,
             cases: used as f64 / units.len().max(1) as f64,
@@ -152,7 +153,7 @@ impl Found {
     /// As far as the units show it; the rest is guessed.
     fn of(units: &[Pair], is_paired: bool, word: &str) -> Self {
         let measured = Noise::of(units).filter(|_| is_paired);
-        let of_one_seed = split(units).filter(|_| is_paired && measured.is_none());
+        let of_one_seed = Noise::of_one_seed(units).filter(|_| is_paired && measured.is_none());
         let is_still = |noise: Noise| noise.variance(1) <= 0.0;
         if units.is_empty() {
             let said = "no case is scored on both sides: all noise is guessed";
@@ -180,7 +181,7 @@ impl Found {
             );
             return Self::guessed(noise, said);
         }
-        let Some(noise) = within(units) else {
+        let Some(noise) = Noise::of_seeds(units) else {
             let said = "one seed shows no noise: all of it is guessed";
             return Self::guessed(Noise::GUESS, said.to_owned());
         };
@@ -199,69 +200,6 @@ impl Found {
             within_is: Source::Measured,
             said: Some(said),
         }
-    }
-}
-
-/// The noise between seeds as the units show it, with a guess of that between units.
-fn within(units: &[Pair]) -> Option<Noise> {
-    let of = |side: fn(&Pair) -> Case| {
-        let variances: Vec<f64> = units.iter().filter_map(|u| side(u).variance).collect();
-        mean(&variances)
-    };
-    Some(Noise {
-        var_a: of(|pair| pair.a)?,
-        var_b: of(|pair| pair.b)?,
-        ..Noise::GUESS
-    })
-}
-
-/// The noise of one seed as it was seen, split as the guess is.
-fn split(units: &[Pair]) -> Option<Noise> {
-    let differences: Vec<f64> = units.iter().filter_map(Pair::difference).collect();
-    let guess = Noise::GUESS;
-    let scale = variance(&differences)? / guess.variance(1);
-    Some(Noise {
-        omega2: guess.omega2 * scale,
-        var_a: guess.var_a * scale,
-        var_b: guess.var_b * scale,
-    })
-}
-
-/// The cases of each cluster as one, in the order of their first case.
-fn units(matched: &[Matched<'_>], units: &Units) -> Vec<Pair> {
-    let mut of_unit: BTreeMap<usize, Vec<Pair>> = BTreeMap::new();
-    for (at, case) in matched.iter().enumerate() {
-        of_unit.entry(units.of(at)).or_default().push(case.pair());
-    }
-    let side = |pairs: &[Pair], of: fn(&Pair) -> Case| {
-        joined(&pairs.iter().map(of).collect::<Vec<Case>>())
-    };
-    let pairs = of_unit.values().map(|pairs| Pair {
-        a: side(pairs, |pair| pair.a),
-        b: side(pairs, |pair| pair.b),
-    });
-    pairs.collect()
-}
-
-/// J cases as one whose mean is that of theirs, and whose seeds make as much noise:
-/// variance / n = Σ(variance_i / n_i) / J², with n the harmonic mean of their seeds.
-fn joined(cases: &[Case]) -> Case {
-    if let [case] = cases {
-        return *case;
-    }
-    let count = cases.len() as f64;
-    let means: Vec<f64> = cases.iter().map(|case| case.mean).collect();
-    let seeds = count / cases.iter().map(|case| 1.0 / case.n as f64).sum::<f64>();
-    let n = (seeds.round() as u64).max(1);
-    let noise = cases
-        .iter()
-        .map(|case| Some(case.variance? / case.n as f64));
-    let noise = noise.sum::<Option<f64>>().map(|sum| sum / (count * count));
-    Case {
-        n,
-        planned: n,
-        mean: mean(&means).unwrap_or(0.0),
-        variance: noise.map(|noise| noise * n as f64),
     }
 }
 

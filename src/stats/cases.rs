@@ -69,6 +69,13 @@ pub(super) fn counts(cases: &[Case]) -> Counts {
     }
 }
 
+/// The seeds that a unit of `cases` cases counts as, J²/Σ(1/n_i): those of one case with as little
+/// seed noise. `inverses` is Σ(1/n_i), of the scored seeds of its cases; n_i itself for one case.
+pub(super) fn unit_seeds(inverses: f64, cases: usize) -> f64 {
+    let cases = cases as f64;
+    cases * cases / inverses
+}
+
 /// Sum of counts, saturating.
 pub(super) fn total(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)

@@ -4,7 +4,7 @@
 //! difference of their case already. A case not scored on both sides is left out of both; naming
 //! it is the caller's part. Differences are means within units first ([`Units`]).
 
-use super::cases::{Case, Units, counts};
+use super::cases::{Case, Units, counts, unit_seeds};
 use super::figure::{Counts, Figure, Interval, Method, note};
 use super::level::Level;
 use super::moments::{mean, variance};
@@ -170,19 +170,15 @@ fn differences(
     Ok((counts, d))
 }
 
-/// κ over `g` units: 1/(4n_hA) + 1/(4n_hB), that is (1/4G)·Σ over cases of (1/n_A + 1/n_B)/J² with
-/// J the cases of its unit.
+/// κ over `g` units: 1/(4n_hA) + 1/(4n_hB), with n_h the harmonic mean of their [`unit_seeds`].
 fn seed_noise(pairs: &[Pair], units: &Units, g: f64) -> f64 {
-    let sizes = units.gather(pairs.iter().map(Pair::difference));
-    let of_case = |(i, pair): (usize, &Pair)| {
-        let in_unit = sizes.get(units.of(i)).map_or(1, |(_, cases)| *cases) as f64;
-        (1.0 / pair.a.n as f64 + 1.0 / pair.b.n as f64) / (in_unit * in_unit)
+    let inverses = |side: fn(&Pair) -> Case| -> f64 {
+        let of = |pair: &Pair| pair.is_scored().then(|| 1.0 / side(pair).n as f64);
+        let gathered = units.gather(pairs.iter().map(of)).into_iter();
+        let used = gathered.filter(|(_, cases)| *cases > 0);
+        used.map(|(sum, cases)| 1.0 / unit_seeds(sum, cases)).sum()
     };
-    let used = pairs
-        .iter()
-        .enumerate()
-        .filter(|(_, pair)| pair.is_scored());
-    used.map(of_case).sum::<f64>() / (4.0 * g)
+    (inverses(|pair| pair.a) + inverses(|pair| pair.b)) / (4.0 * g)
 }
 
 #[cfg(test)]

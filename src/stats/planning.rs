@@ -1,6 +1,8 @@
 //! How many cases and seeds a comparison needs, and what a given design can see.
 
-use super::cases::Case;
+use std::collections::BTreeMap;
+
+use super::cases::{Case, Units, unit_seeds};
 use super::level::Level;
 use super::moments::{mean, variance};
 use super::paired::Pair;
@@ -58,6 +60,37 @@ impl Noise {
         parts.iter().all(|v| v.is_finite()).then_some(found)
     }
 
+    /// The noise of seeds as a pilot shows it, with the guess of ω²: σ² the mean variances within
+    /// the cases that have two or more scored sessions on that side.
+    ///
+    /// `None` where a side has no such case.
+    pub fn of_seeds(pairs: &[Pair]) -> Option<Self> {
+        let of = |side: fn(&Pair) -> Case| {
+            let variances: Vec<f64> = pairs.iter().filter_map(|p| side(p).variance).collect();
+            mean(&variances)
+        };
+        Some(Self {
+            var_a: of(|pair| pair.a)?,
+            var_b: of(|pair| pair.b)?,
+            ..Self::GUESS
+        })
+    }
+
+    /// The noise of a pilot with one seed a case: V(1) = s_d², the sample variance of the
+    /// differences, split into its parts as that of the guess is.
+    ///
+    /// `None` for fewer than two differences.
+    pub fn of_one_seed(pairs: &[Pair]) -> Option<Self> {
+        let differences: Vec<f64> = pairs.iter().filter_map(Pair::difference).collect();
+        let guess = Self::GUESS;
+        let scale = variance(&differences)? / guess.variance(1);
+        Some(Self {
+            omega2: guess.omega2 * scale,
+            var_a: guess.var_a * scale,
+            var_b: guess.var_b * scale,
+        })
+    }
+
     /// V(n), the variance of one case's difference at `seeds` seeds a side; at least one.
     pub fn variance(&self, seeds: u64) -> f64 {
         self.omega2 + (self.var_a + self.var_b) / seeds.max(1) as f64
@@ -98,6 +131,50 @@ impl Noise {
     }
 }
 
+/// Pairs of units: the cases of each cluster as one, in the order of their first case, so that
+/// what is said of cases here holds of units. All pairs are scored on both sides.
+///
+/// J cases become one whose mean is that of theirs and whose seeds make as much noise: variance/n =
+/// Σ(variance_i/n_i)/J². Such a unit counts [`unit_seeds`] = J²/Σ(1/n_i) seeds; a plan gives each
+/// of its J cases as many, so n is that over J, to the nearest whole number, and the variance is
+/// that of the unit's mean at one seed of each case.
+pub fn joined(pairs: &[Pair], units: &Units) -> Vec<Pair> {
+    let mut of_unit: BTreeMap<usize, Vec<&Pair>> = BTreeMap::new();
+    for (at, pair) in pairs.iter().enumerate() {
+        of_unit.entry(units.of(at)).or_default().push(pair);
+    }
+    let side = |pairs: &[&Pair], of: fn(&Pair) -> Case| {
+        let cases: Vec<Case> = pairs.iter().map(|pair| of(pair)).collect();
+        joined_cases(&cases)
+    };
+    let pairs = of_unit.values().map(|pairs| Pair {
+        a: side(pairs, |pair| pair.a),
+        b: side(pairs, |pair| pair.b),
+    });
+    pairs.collect()
+}
+
+fn joined_cases(cases: &[Case]) -> Case {
+    if let [case] = cases {
+        return *case;
+    }
+    let count = cases.len() as f64;
+    let means: Vec<f64> = cases.iter().map(|case| case.mean).collect();
+    let inverses = cases.iter().map(|case| 1.0 / case.n as f64).sum();
+    let seeds = unit_seeds(inverses, cases.len()) / count;
+    let n = (seeds.round() as u64).max(1);
+    let noise = cases
+        .iter()
+        .map(|case| Some(case.variance? / case.n as f64));
+    let noise = noise.sum::<Option<f64>>().map(|sum| sum / (count * count));
+    Case {
+        n,
+        planned: n,
+        mean: mean(&means).unwrap_or(0.0),
+        variance: noise.map(|noise| noise * n as f64),
+    }
+}
+
 /// The smallest true difference that a comparison over `units` units with standard error `se` sees
 /// with chance `power`: (t_{G-1,1-α/2} + t_{G-1,power})·SE. With the error of the comparison itself
 /// ([`super::paired::Paired::se`]) it says what "no difference shown" could have missed, whatever
@@ -128,6 +205,7 @@ fn up(x: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Tally;
 
     fn pair(a: &[f64], b: &[f64]) -> Pair {
         Pair {
@@ -145,6 +223,50 @@ mod tests {
         let noise = Noise::of(&[good, good, single]).unwrap();
         assert_eq!((noise.omega2, noise.var_a, noise.var_b), (0.0, 0.5, 0.0));
         assert_eq!(Noise::of(&[good, pair(&[f64::NAN; 2], &[1.0; 2])]), None);
+    }
+
+    #[test]
+    fn what_a_pilot_does_not_show_is_guessed() {
+        let (good, single) = (pair(&[0.0, 1.0], &[1.0, 1.0]), pair(&[0.0], &[1.0]));
+        let seeds = Noise::of_seeds(&[good, single]).unwrap();
+        assert_eq!((seeds.var_a, seeds.var_b), (0.5, 0.0));
+        assert_eq!(seeds.omega2, Noise::GUESS.omega2);
+        assert_eq!(Noise::of_seeds(&[single]), None);
+        // Differences of 1 and -1: their variance is 2.
+        let one = Noise::of_one_seed(&[single, pair(&[1.0], &[0.0])]).unwrap();
+        assert!((one.variance(1) - 2.0).abs() < 1e-12, "{one:?}");
+        assert!((one.omega2 / one.var_a - 0.03 / 0.16).abs() < 1e-12);
+        assert_eq!(Noise::of_one_seed(&[single]), None);
+    }
+
+    #[test]
+    fn cases_that_are_joined_keep_their_noise() {
+        let case = |passed, scored| {
+            Case::from(Tally {
+                passed,
+                scored,
+                planned: scored,
+            })
+        };
+        let (p, q) = (case(1, 2), case(3, 6));
+        let pairs = [
+            Pair { a: p, b: q },
+            Pair {
+                a: q,
+                b: case(1, 1),
+            },
+        ];
+        let apart = joined(&pairs, &Units::default());
+        assert_eq!(apart, pairs);
+        let both = joined(&pairs, &Units::new([Some("x"); 2]));
+        let [Pair { a, b }] = both.as_slice() else {
+            panic!("{both:?}");
+        };
+        // 4/(1/2 + 1/6) = 6 seeds, 3 of each case.
+        assert_eq!((a.mean, a.n), (0.5, 3));
+        let noise = |case: &Case| case.variance.unwrap() / case.n as f64;
+        assert!((noise(a) - (noise(&p) + noise(&q)) / 4.0).abs() < 1e-15);
+        assert_eq!(b.variance, None);
     }
 
     #[test]

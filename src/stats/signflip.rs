@@ -111,7 +111,9 @@ pub fn convolved(d: &[i64]) -> Option<f64> {
         return None;
     }
     let weights: Option<Vec<usize>> = weights.into_iter().map(|w| w.try_into().ok()).collect();
-    let tail: f64 = null_distribution(&weights?, most.try_into().ok()?).iter().sum();
+    let tail: f64 = null_distribution(&weights?, most.try_into().ok()?)
+        .iter()
+        .sum();
     Some((2.0 * tail).clamp(f64::MIN_POSITIVE, 1.0))
 }
 

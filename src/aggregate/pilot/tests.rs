@@ -1,7 +1,7 @@
 use super::*;
-use crate::{aggregate::fixture, stats::Tally};
+use crate::{aggregate::fixture, stats::moments::variance};
 
-pub(in crate::aggregate) fn side(run: &str, summary: &'static VariantSummary) -> Side<'static> {
+pub(in crate::aggregate) fn side<'a>(run: &str, summary: &'a VariantSummary) -> Side<'a> {
     Side {
         run: run.to_owned(),
         summary,
@@ -13,9 +13,9 @@ pub(in crate::aggregate) fn side(run: &str, summary: &'static VariantSummary) ->
 }
 
 /// A variant whose cases passed k of n sessions, with four planned for each.
-pub(in crate::aggregate) fn of(cases: &[(&str, u64, u64)]) -> &'static VariantSummary {
+pub(in crate::aggregate) fn of(cases: &[(&str, u64, u64)]) -> VariantSummary {
     let cases: Vec<_> = cases.iter().map(|(id, k, n)| (*id, *k, *n, 4)).collect();
-    Box::leak(Box::new(fixture::variant("v", &cases)))
+    fixture::variant("v", &cases)
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -25,8 +25,8 @@ fn close(a: f64, b: f64) -> bool {
 #[test]
 fn two_sides_are_paired_by_case() {
     // In another order, and with a case on one side that the other lacks.
-    let a = of(&[("c", 1, 4), ("a", 4, 4), ("b", 2, 4), ("x", 0, 4)]);
-    let b = of(&[("b", 4, 4), ("a", 4, 4), ("c", 3, 4)]);
+    let a = &of(&[("c", 1, 4), ("a", 4, 4), ("b", 2, 4), ("x", 0, 4)]);
+    let b = &of(&[("b", 4, 4), ("a", 4, 4), ("c", 3, 4)]);
     let seen = Seen::of(&[side("r", a), side("s", b)]);
     assert_eq!(
         (seen.between_is, seen.within_is),
@@ -49,7 +49,7 @@ fn two_sides_are_paired_by_case() {
 
 #[test]
 fn one_side_stands_for_both() {
-    let a = of(&[("a", 1, 4), ("b", 4, 4), ("c", 1, 1), ("d", 0, 0)]);
+    let a = &of(&[("a", 1, 4), ("b", 4, 4), ("c", 1, 1), ("d", 0, 0)]);
     let seen = Seen::of(&[side("r", a)]);
     assert_eq!(
         (seen.between_is, seen.within_is),
@@ -64,12 +64,12 @@ fn one_side_stands_for_both() {
 
 #[test]
 fn what_cannot_be_measured_is_guessed_and_said() {
-    let one = of(&[("a", 1, 4)]);
-    let other = of(&[("a", 2, 4)]);
-    let still = of(&[("a", 4, 4), ("b", 0, 4)]);
-    let single = of(&[("a", 1, 1), ("b", 0, 1)]);
-    let turned = of(&[("a", 0, 1), ("b", 1, 1)]);
-    let apart = of(&[("z", 1, 4)]);
+    let one = &of(&[("a", 1, 4)]);
+    let other = &of(&[("a", 2, 4)]);
+    let still = &of(&[("a", 4, 4), ("b", 0, 4)]);
+    let single = &of(&[("a", 1, 1), ("b", 0, 1)]);
+    let turned = &of(&[("a", 0, 1), ("b", 1, 1)]);
+    let apart = &of(&[("z", 1, 4)]);
     let guess = Noise::GUESS;
     let half = |var_a, var_b| Noise {
         var_a,
@@ -133,17 +133,15 @@ fn what_cannot_be_measured_is_guessed_and_said() {
 
 #[test]
 fn clusters_are_units() {
-    let a = of(&[("a1", 1, 4), ("a2", 3, 4), ("b", 2, 4)]);
-    let b = of(&[("a1", 3, 4), ("a2", 4, 4), ("b", 2, 2)]);
-    let clustered = |of: &'static VariantSummary| Side {
-        clusters: of
-            .cases
-            .iter()
-            .take(2)
-            .map(|case| (&case.id, "a"))
-            .collect(),
-        ..side("r", of)
-    };
+    let a = &of(&[("a1", 1, 4), ("a2", 3, 4), ("b", 2, 4)]);
+    let b = &of(&[("a1", 3, 4), ("a2", 4, 4), ("b", 2, 2)]);
+    fn clustered(of: &VariantSummary) -> Side<'_> {
+        let of_one = of.cases.iter().take(2);
+        Side {
+            clusters: of_one.map(|case| (&case.id, "a")).collect(),
+            ..side("r", of)
+        }
+    }
     let seen = Seen::of(&[clustered(a), clustered(b)]);
     assert_eq!(
         (seen.units, seen.unit.is_cluster, seen.unit.cases),
@@ -162,24 +160,6 @@ fn clusters_are_units() {
 }
 
 #[test]
-fn cases_that_are_joined_keep_their_noise() {
-    let case = |k, n| {
-        Case::from(Tally {
-            passed: k,
-            scored: n,
-            planned: n,
-        })
-    };
-    let (p, q) = (case(1, 2), case(3, 6));
-    let both = joined(&[p, q]);
-    assert_eq!((both.mean, both.n), (0.5, 3));
-    let noise = |case: Case| case.variance.unwrap() / case.n as f64;
-    assert!(close(noise(both), (noise(p) + noise(q)) / 4.0));
-    assert_eq!(joined(&[p]), p);
-    assert_eq!(joined(&[p, case(1, 1)]).variance, None);
-}
-
-#[test]
 fn what_spoils_a_pilot_is_told() {
     let cases: Vec<String> = (0..12).map(|n| format!("c{n}")).collect();
     let cases: Vec<_> = cases.iter().map(|id| (&**id, 1, 4, 8)).collect();
@@ -192,7 +172,7 @@ fn what_spoils_a_pilot_is_told() {
     let warned = |replies: Vec<Replies>| {
         let side = Side {
             replies: Some(replies),
-            ..side("r", Box::leak(Box::new(half.clone())))
+            ..side("r", &half)
         };
         Seen::of(&[side]).warnings
     };

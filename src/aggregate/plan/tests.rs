@@ -1,5 +1,6 @@
 use super::super::pilot::tests::{of, side};
 use super::*;
+use crate::domain::VariantSummary;
 
 fn asked() -> Question {
     Question {
@@ -79,22 +80,25 @@ fn the_advice_fits_what_is_possible() {
 fn what_it_takes_is_that_of_both_sides() {
     let cases = [("a", 1, 4), ("b", 3, 4), ("c", 4, 4)];
     let priced = |usd: Option<f64>| {
-        let mut summary = of(&cases).clone();
+        let mut summary = of(&cases);
         summary.overall.cost_usd.mean.estimate = usd;
-        &*Box::leak(Box::new(summary))
+        summary
     };
-    let timed = |usd, per_s| Side {
-        sessions_per_s: per_s,
-        ..side("r", priced(usd))
-    };
-    let one = || timed(Some(0.5), Some(4.0));
+    fn timed(summary: &VariantSummary, per_s: Option<f64>) -> Side<'_> {
+        Side {
+            sessions_per_s: per_s,
+            ..side("r", summary)
+        }
+    }
+    let (dear, cheap, unknown) = (priced(Some(0.5)), priced(Some(0.25)), priced(None));
+    let one = || timed(&dear, Some(4.0));
     for (sides, want) in [
         (vec![one()], (Some(12.0), Some(6.0))),
         (
-            vec![one(), timed(Some(0.25), Some(1.0))],
+            vec![one(), timed(&cheap, Some(1.0))],
             (Some(9.0), Some(15.0)),
         ),
-        (vec![one(), timed(None, None)], (None, None)),
+        (vec![one(), timed(&unknown, None)], (None, None)),
     ] {
         let present = plan(&sides, &asked()).present.unwrap();
         assert_eq!((present.cases, present.seeds, present.sessions), (3, 4, 24));
@@ -112,7 +116,7 @@ fn what_it_takes_is_that_of_both_sides() {
 
 #[test]
 fn clusters_are_counted_and_their_cases_paid_for() {
-    let summary = of(&[("a1", 1, 4), ("a2", 3, 4), ("b", 2, 4)]);
+    let summary = &of(&[("a1", 1, 4), ("a2", 3, 4), ("b", 2, 4)]);
     let clustered = Side {
         clusters: [(&summary.cases[0].id, "a"), (&summary.cases[1].id, "a")].into(),
         ..side("r", summary)
