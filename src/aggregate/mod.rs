@@ -17,7 +17,7 @@ mod summary;
 pub use actor::{Aggregator, Counting, Message};
 pub use failures::failures;
 pub use figures::PassRateSoFar;
-pub use pilot::Side;
+pub use pilot::Pilot;
 pub use plan::{Question, plan};
 pub use replies::replies;
 pub use summary::{Metric, Options, summarise};

@@ -19,7 +19,7 @@ use crate::{
 const FEW: usize = 10;
 
 /// A variant that has run.
-pub struct Side<'a> {
+pub struct Pilot<'a> {
     /// The run as a user names it.
     pub run: String,
     /// What came of the variant.
@@ -46,7 +46,7 @@ pub(super) struct Seen {
     pub warnings: Vec<String>,
 }
 
-impl Side<'_> {
+impl Pilot<'_> {
     /// `RUN/VARIANT`.
     pub(super) fn name(&self) -> String {
         format!("{}/{}", self.run, self.summary.variant)
@@ -55,7 +55,7 @@ impl Side<'_> {
 
 impl Seen {
     /// Of two sides, of one that stands for both, or of none.
-    pub fn of(sides: &[Side<'_>]) -> Self {
+    pub fn of(sides: &[Pilot<'_>]) -> Self {
         let Some(first) = sides.first() else {
             let note = "without a pilot all noise is guessed: name a run to plan from";
             return Self {
@@ -77,7 +77,7 @@ impl Seen {
         seen
     }
 
-    fn pair(a: &Side<'_>, b: Option<&Side<'_>>) -> Self {
+    fn pair(a: &Pilot<'_>, b: Option<&Pilot<'_>>) -> Self {
         let (of_a, of_b) = (&a.summary.cases, &b.unwrap_or(a).summary.cases);
         let mut matched = matched(of_a, of_b);
         matched.retain(|case| case.pair().is_scored());
@@ -204,7 +204,7 @@ impl Found {
 }
 
 /// What spoils a pilot.
-fn warnings(sides: &[Side<'_>]) -> Vec<String> {
+fn warnings(sides: &[Pilot<'_>]) -> Vec<String> {
     let mut warnings = Vec::new();
     for side in sides {
         let name = side.name();

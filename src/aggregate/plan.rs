@@ -2,10 +2,10 @@
 
 use super::{
     figures::round,
-    pilot::{Seen, Side},
+    pilot::{Pilot, Seen},
 };
 use crate::{
-    domain::plan::{Advice, Design, Noise, Pilot, SCHEMA, StudyPlan, Target, Unit},
+    domain::plan::{self as study, Advice, Design, Noise, SCHEMA, StudyPlan, Target, Unit},
     stats::{Level, planning},
 };
 
@@ -26,13 +26,13 @@ pub struct Question {
     /// Seeds of each case, at least 1.
     pub seeds: Option<u64>,
     /// The names of variants whose temperature is 0.
-    pub cold: Vec<String>,
+    pub zero_temperature: Vec<String>,
 }
 
 /// What would answer the question: with two sides, by the noise of their differences; with one, by
 /// its noise on both sides; without any, by guesses.
 #[must_use]
-pub fn plan(sides: &[Side<'_>], asked: &Question) -> StudyPlan {
+pub fn plan(sides: &[Pilot<'_>], asked: &Question) -> StudyPlan {
     let mut seen = Seen::of(sides);
     let difference = asked.difference.unwrap_or_else(|| {
         seen.notes.push(format!(
@@ -63,8 +63,8 @@ pub fn plan(sides: &[Side<'_>], asked: &Question) -> StudyPlan {
     differences.sort_by(f64::total_cmp);
     differences.dedup_by(|a, b| round(*a) == round(*b));
     let noise = noise(&seen, seeds);
-    if seeds > 1 && !asked.cold.is_empty() {
-        let names = asked.cold.join(", ");
+    if seeds > 1 && !asked.zero_temperature.is_empty() {
+        let names = asked.zero_temperature.join(", ");
         seen.warnings.push(format!(
             "the temperature is 0 ({names}): seeds may be copies of each other, and count as one then"
         ));
@@ -121,9 +121,9 @@ fn noise(seen: &Seen, seeds: u64) -> Noise {
     }
 }
 
-fn pilot(side: &Side<'_>) -> Pilot {
+fn pilot(side: &Pilot<'_>) -> study::Pilot {
     let overall = &side.summary.overall;
-    Pilot {
+    study::Pilot {
         run: side.run.clone(),
         variant: side.summary.variant.clone(),
         cases: overall.pass_rate.fixed.n_cases,
@@ -147,7 +147,7 @@ struct Price {
 }
 
 impl Price {
-    fn of(sides: &[Side<'_>], unit: Unit) -> Self {
+    fn of(sides: &[Pilot<'_>], unit: Unit) -> Self {
         // One side stands for both.
         let both = || sides.first().into_iter().chain(sides.last());
         let cost = both().map(|side| side.summary.overall.cost_usd.mean.estimate);

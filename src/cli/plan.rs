@@ -1,3 +1,5 @@
+//! `farm plan [A [B]]`: what it takes to show a difference, from runs or from the config.
+
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
@@ -32,8 +34,8 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit> {
             .hint("0.8 finds a difference that is there four times in five"));
     }
     let sides = sides(args)?;
-    let (level, seeds, cold) = match sides.first() {
-        Some(side) => (side.manifest().suite.level, None, cold(&sides)),
+    let (level, seeds, zero_temperature) = match sides.first() {
+        Some(side) => (side.manifest().suite.level, None, zero_temperature(&sides)),
         None => of_config()?,
     };
     let asked = Question {
@@ -45,7 +47,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit> {
         },
         units: args.cases,
         seeds: args.seeds.or(seeds),
-        cold,
+        zero_temperature,
     };
     let pilot = sides.iter().map(pilot).collect::<Result<Vec<_>>>()?;
     let plan = aggregate::plan(&pilot, &asked);
@@ -109,33 +111,35 @@ fn too_many(spec: &str, sides: &[Side]) -> Error {
         .hint(format!("name those that are meant: {}", names.join(", ")))
 }
 
-fn cold(sides: &[Side]) -> Vec<String> {
-    let cold = |side: &&Side| {
+/// The sides whose temperature is 0.
+fn zero_temperature(sides: &[Side]) -> Vec<String> {
+    let is_at_zero = |side: &&Side| {
         let variant = side.manifest().variants.get(side.at);
-        variant.is_some_and(|variant| is_cold(&variant.parameters))
+        variant.is_some_and(|variant| is_at_zero(&variant.parameters))
     };
-    sides.iter().filter(cold).map(Side::spec).collect()
+    sides.iter().filter(is_at_zero).map(Side::spec).collect()
 }
 
 /// Level, seeds, and the variants whose temperature is 0.
 fn of_config() -> Result<(f64, Option<u64>, Vec<String>)> {
     let config = setup::resolve(&InputArgs::default().request()?)?;
-    let cold = config.variants.iter().filter(|v| is_cold(&v.parameters));
-    let cold = cold.map(|v| v.name.to_string()).collect();
+    let variants = config.variants.iter();
+    let at_zero = variants.filter(|v| is_at_zero(&v.parameters));
+    let at_zero = at_zero.map(|v| v.name.to_string()).collect();
     let seeds = config.run.seeds.range();
-    Ok((config.suite.level, Some(seeds.end - seeds.start), cold))
+    Ok((config.suite.level, Some(seeds.end - seeds.start), at_zero))
 }
 
-fn is_cold(parameters: &Map<String, Value>) -> bool {
+fn is_at_zero(parameters: &Map<String, Value>) -> bool {
     parameters.get("temperature").and_then(Value::as_f64) == Some(0.0)
 }
 
 /// What there is to know of a variant that has run.
-fn pilot(side: &Side) -> Result<aggregate::Side<'_>> {
+fn pilot(side: &Side) -> Result<aggregate::Pilot<'_>> {
     let opened = &side.run.opened;
     let cases = opened.cases.iter();
     let seeds = &opened.grid.seeds;
-    Ok(aggregate::Side {
+    Ok(aggregate::Pilot {
         run: side.run.spec(),
         summary: side.summary(),
         seeds: seeds.end - seeds.start,

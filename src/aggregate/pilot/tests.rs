@@ -1,8 +1,8 @@
 use super::*;
 use crate::{aggregate::fixture, stats::moments::variance};
 
-pub(in crate::aggregate) fn side<'a>(run: &str, summary: &'a VariantSummary) -> Side<'a> {
-    Side {
+pub(in crate::aggregate) fn side<'a>(run: &str, summary: &'a VariantSummary) -> Pilot<'a> {
+    Pilot {
         run: run.to_owned(),
         summary,
         seeds: summary.cases[0].ledger.planned,
@@ -135,9 +135,9 @@ fn what_cannot_be_measured_is_guessed_and_said() {
 fn clusters_are_units() {
     let a = &of(&[("a1", 1, 4), ("a2", 3, 4), ("b", 2, 4)]);
     let b = &of(&[("a1", 3, 4), ("a2", 4, 4), ("b", 2, 2)]);
-    fn clustered(of: &VariantSummary) -> Side<'_> {
+    fn clustered(of: &VariantSummary) -> Pilot<'_> {
         let of_one = of.cases.iter().take(2);
-        Side {
+        Pilot {
             clusters: of_one.map(|case| (&case.id, "a")).collect(),
             ..side("r", of)
         }
@@ -170,7 +170,7 @@ fn what_spoils_a_pilot_is_told() {
         distinct,
     };
     let warned = |replies: Vec<Replies>| {
-        let side = Side {
+        let side = Pilot {
             replies: Some(replies),
             ..side("r", &half)
         };

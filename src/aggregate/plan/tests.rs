@@ -9,7 +9,7 @@ fn asked() -> Question {
         level: Level::default(),
         units: None,
         seeds: None,
-        cold: Vec::new(),
+        zero_temperature: Vec::new(),
     }
 }
 
@@ -84,8 +84,8 @@ fn what_it_takes_is_that_of_both_sides() {
         summary.overall.cost_usd.mean.estimate = usd;
         summary
     };
-    fn timed(summary: &VariantSummary, per_s: Option<f64>) -> Side<'_> {
-        Side {
+    fn timed(summary: &VariantSummary, per_s: Option<f64>) -> Pilot<'_> {
+        Pilot {
             sessions_per_s: per_s,
             ..side("r", summary)
         }
@@ -117,7 +117,7 @@ fn what_it_takes_is_that_of_both_sides() {
 #[test]
 fn clusters_are_counted_and_their_cases_paid_for() {
     let summary = &of(&[("a1", 1, 4), ("a2", 3, 4), ("b", 2, 4)]);
-    let clustered = Side {
+    let clustered = Pilot {
         clusters: [(&summary.cases[0].id, "a"), (&summary.cases[1].id, "a")].into(),
         ..side("r", summary)
     };
@@ -130,11 +130,11 @@ fn clusters_are_counted_and_their_cases_paid_for() {
 }
 
 #[test]
-fn cold_seeds_are_a_warning_where_there_are_several() {
+fn seeds_at_zero_temperature_are_a_warning_where_there_are_several() {
     let warnings = |seeds| {
         let asked = Question {
             seeds: Some(seeds),
-            cold: vec!["r/v".to_owned()],
+            zero_temperature: vec!["r/v".to_owned()],
             ..asked()
         };
         plan(&[], &asked).warnings
