@@ -1,3 +1,5 @@
+//! `farm report RUN`: the figures of a run in every format, and why its sessions failed.
+
 mod failures;
 mod into;
 mod page;
@@ -78,13 +80,11 @@ fn format(args: &ReportArgs) -> Result<Option<ReportFormat>> {
 }
 
 fn rows(opened: &Opened, summary: &Summary, rows: Rows) -> Result<()> {
-    use report::csv;
     match rows {
-        Rows::Cases => stream(|out| csv::cases(summary, out)),
-        Rows::Sessions => {
-            opened.with_export(|export| stream(|out| csv::sessions(export, &opened.cases, out)))
-        }
-        Rows::Steps => opened.with_export(|export| stream(|out| csv::steps(export, out))),
+        Rows::Cases => stream(|out| report::csv::cases(summary, out)),
+        Rows::Sessions => opened
+            .with_export(|export| stream(|out| report::csv::sessions(export, &opened.cases, out))),
+        Rows::Steps => opened.with_export(|export| stream(|out| report::csv::steps(export, out))),
     }
 }
 
