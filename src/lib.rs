@@ -15,8 +15,11 @@
 //! - [`verify`] judges each step, [`tool`] runs it.
 //! - [`store`] makes it durable: one thread that writes, readers beside it, traces out of it.
 //! - [`score`] alone holds the sealed halves, and judges finished sessions.
-//! - [`aggregate`] counts, and computes the figures with the pure formulas of [`stats`].
-//! - [`report`] turns figures, traces and problems into text.
+//! - [`aggregate`] counts, and computes the figures with the pure formulas of [`stats`]; afterwards
+//!   [`aggregate::compare`] says which variant is better, [`aggregate::gate`] whether a run shows
+//!   what it must, [`aggregate::failures()`] why sessions failed, and [`aggregate::plan()`] how many
+//!   cases and seeds the next comparison needs.
+//! - [`report`] turns figures, comparisons, traces and problems into text.
 //!
 //! [`domain`] has the words that all of them share, as plain data with their serde; [`error`] the
 //! one error type.

@@ -1,4 +1,12 @@
-//! Counting while a run goes on, its figures afterwards, and what they say: comparisons and gates.
+//! Counting while a run goes on, its figures afterwards, and what they say.
+//!
+//! - [`Aggregator`]: the actor that counts;
+//! - [`summarise`]: the figures of a run, case by case from the store;
+//! - [`compare`]: which of two or more variants is better, paired by case;
+//! - [`gate`]: whether a run shows what it must;
+//! - [`failures()`]: why sessions failed, those together that failed alike;
+//! - [`plan()`]: how many cases and seeds it takes to tell two variants apart, from a [`Pilot`];
+//!   [`replies`] says how many different sessions its cases had.
 
 mod actor;
 mod case;

@@ -1,4 +1,5 @@
 //! What it takes to tell two variants apart: the planning part of the statistics specification.
+//! (The plan of a run, its sessions, is in `run::plan`.)
 
 use super::{
     figures::round,

@@ -1,3 +1,5 @@
+//! `farm check CASES`: what is wrong with the inputs of a run, without running it.
+
 use std::collections::BTreeSet;
 
 use super::{

@@ -1,3 +1,5 @@
+//! `farm completions SHELL`.
+
 use clap::CommandFactory;
 
 use super::{

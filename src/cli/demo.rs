@@ -1,3 +1,5 @@
+//! `farm demo`: one case that is made up, step by step.
+
 use std::fs;
 
 use jiff::Timestamp;

@@ -1,3 +1,5 @@
+//! Exit codes, and how data, remarks and errors leave the process.
+
 use std::{
     io::{self, Write},
     process::ExitCode,

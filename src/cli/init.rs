@@ -1,3 +1,5 @@
+//! `farm init DIR`: a suite to start from.
+
 use super::{
     args::InitArgs,
     exit::{Exit, say},

@@ -1,3 +1,5 @@
+//! `-v` and `--log`: what farm tells of its own work.
+
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read as _},

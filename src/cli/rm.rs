@@ -1,3 +1,5 @@
+//! `farm rm RUN…`.
+
 use std::path::Path;
 
 use super::{

@@ -1,3 +1,5 @@
+//! `farm run CASES`.
+
 use std::{collections::HashSet, path::Path};
 
 use jiff::Timestamp;

@@ -1,3 +1,5 @@
+//! `farm runs`: the list of runs.
+
 use std::path::Path;
 
 use super::{

@@ -1,3 +1,5 @@
+//! `farm schema NAME`: the JSON Schema of each format.
+
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::Value;
 

@@ -1,3 +1,5 @@
+//! `farm status RUN`: how a run stands, once or until it ends.
+
 use std::{
     path::Path,
     thread,

@@ -1,3 +1,5 @@
+//! `farm trace show|diff|export`.
+
 mod compare;
 
 use std::{

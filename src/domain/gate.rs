@@ -1,3 +1,5 @@
+//! What came of gates.
+
 use super::{CaseId, Figure};
 
 /// What came of a gate for one variant, or for one side of a comparison.

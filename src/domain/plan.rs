@@ -1,4 +1,7 @@
 //! What `farm plan` tells: `farm.plan/1`.
+//!
+//! Not the plan of a run, which says what sessions it has (`run::Plan`): this one is made before a
+//! run, and says how large it should be.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +11,7 @@ use super::{CaseId, Variance, VariantName};
 /// The version of what `farm plan --json` prints.
 pub const SCHEMA: &str = "farm.plan/1";
 
-/// What it takes to tell two variants apart.
+/// What it takes to tell two variants apart: how large a study is to be. Not the plan of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StudyPlan {
     /// The version of the format.

@@ -1,3 +1,5 @@
+//! Counts of a run while it goes on.
+
 use super::{Cell, Grid, Ledger, SessionState};
 
 /// How far a run is: counts that grow as sessions settle. What progress shows.

@@ -1,5 +1,5 @@
-//! Bootstrap intervals: an option for figures on values of cases, and for comparison with others.
-//! Nothing is drawn by default.
+//! Bootstrap intervals of values of cases, for comparison with other tools: no figure of farm's own
+//! is drawn.
 
 use super::figure::{Counts, Figure, Interval, Method, note};
 use super::level::Level;

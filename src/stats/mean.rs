@@ -49,9 +49,9 @@ pub fn gen_jeffreys(x: &[f64], level: Level) -> Figure {
     Figure::new(method, level, counts, m, limits.ok_or(note::OUT_OF_REACH))
 }
 
-/// Mean of values in [0, 1] with the textbook interval x̄ ± t_{n-1}·sd/√n, clipped to [0, 1]: the
-/// option `score_interval = "t"`. Narrower than [`gen_jeffreys`] for scores that never come near 0
-/// or 1 (2.7 times at n = 12 and sd 0.05), and badly off where they do.
+/// Mean of values in [0, 1] with the textbook interval x̄ ± t_{n-1}·sd/√n, clipped to [0, 1].
+/// Narrower than [`gen_jeffreys`] for scores that never come near 0 or 1 (2.7 times at n = 12 and
+/// sd 0.05), and badly off where they do.
 ///
 /// No values, or one outside [0, 1], is undefined; one value and equal values have no interval.
 pub fn t(x: &[f64], level: Level) -> Figure {

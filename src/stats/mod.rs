@@ -22,6 +22,10 @@
 //! - [`random`]: the stream that the large sign-flip test and the [`bootstrap`] draw from;
 //! - [`quantile`], [`moments`], [`round`]: what those are made of.
 //!
+//! Some of it is for programs, and no command or key offers it yet: [`proportion::clopper_pearson`]
+//! and [`proportion::jeffreys`], [`mean::t`] and [`mean::median`], [`variance::clustered_micro`],
+//! [`ratio::hodges_lehmann`], [`bootstrap`] and [`sequential`].
+//!
 //! An undefined number is `None` with a note that says why. NaN, infinities and zero-width
 //! intervals are never produced. How a figure is written is the affair of `domain::Figure`, how it
 //! is printed that of `report::text`.

@@ -8,7 +8,7 @@ use super::level::Level;
 /// Holm's adjusted p-values, in input order: the running maximum of (m - i + 1)·p_(i) over the
 /// ascending p, at most 1 \[Holm 1979\]. They bound the chance of any false finding.
 ///
-/// Each p lies in [0, 1]; leave out comparisons that have none.
+/// Each p lies in [0, 1]; a comparison that has none is given 1, and still counts.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![0.0; p.len()];
     let mut least = 0.0_f64;
@@ -25,7 +25,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 /// m·p_(i)/i from the largest p down, at most 1 \[Benjamini & Hochberg 1995\]. They bound the share
 /// of false findings among those listed.
 ///
-/// Each p lies in [0, 1]; leave out comparisons that have none.
+/// Each p lies in [0, 1]; a comparison that has none is given 1, and still counts.
 pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![0.0; p.len()];
     let mut most = 1.0_f64;

@@ -77,8 +77,8 @@ pub struct ClusteredMicro {
 
 /// Mean over sessions ȳ with a Student interval ȳ ± t_{G-1}·CR1:
 /// CR0² = Σ_i(Σ_j(y_ij - ȳ))²/N²
-/// over units, CR1² = CR0²·G/(G - 1). An option, not the default: cases that lose sessions weigh
-/// less here. The limits are not clipped.
+/// over units, CR1² = CR0²·G/(G - 1). Summaries have unit means instead: cases that lose sessions
+/// weigh less here. The limits are not clipped.
 ///
 /// One unit has no error and no interval: there is no fall-back to independent sessions.
 pub fn clustered_micro(cases: &[Case], units: &Units, level: Level) -> ClusteredMicro {

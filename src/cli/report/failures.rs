@@ -1,3 +1,5 @@
+//! `farm report RUN --failures`.
+
 use crate::{
     cli::{
         args::{ReportArgs, ReportFormat},

@@ -1,3 +1,5 @@
+//! `farm report RUN --into FILE`: Markdown in a file of others.
+
 use std::{fs, path::Path};
 
 use crate::{

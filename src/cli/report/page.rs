@@ -1,3 +1,5 @@
+//! `farm report RUN --format html`.
+
 use crate::{
     cli::{args::TraceChoice, exit::stream, opened::Opened},
     domain::Summary,

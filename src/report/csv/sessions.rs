@@ -1,3 +1,5 @@
+//! One line a session.
+
 use std::io;
 
 use super::{Lines, optional, text};

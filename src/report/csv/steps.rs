@@ -1,3 +1,5 @@
+//! One line a step.
+
 use std::io;
 
 use super::{Lines, optional, text};

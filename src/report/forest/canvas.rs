@@ -1,3 +1,5 @@
+//! The elements of SVG that a plot is drawn with.
+
 use std::fmt::Write as _;
 
 use super::look;
