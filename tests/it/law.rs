@@ -147,7 +147,8 @@ fn crate_paths(code: &str) -> BTreeSet<(String, String)> {
 fn names_crate(code: &str, name: &str) -> bool {
     let begins =
         |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || "_:".contains(c));
-    let mut paths = code.match_indices(&format!("{name}::"));
+    let path = format!("{name}::");
+    let mut paths = code.match_indices(&path);
     paths.any(|(at, _)| begins(at)) || code.contains(&format!("use {name}"))
 }
 

@@ -193,18 +193,17 @@ fn verdict_of(figure: &stats::Figure, terms: &Terms<'_>) -> stats::Verdict {
     }
 }
 
-/// The smallest difference that a comparison of this size shows with the usual power: from what
-/// seeds and cases add to its noise, or from its error where these cannot be told apart (one seed
-/// each, clusters) or show no noise at all.
+/// The minimum detectable effect: from what seeds and cases add to the noise, or from the error where
+/// these cannot be told apart (one seed each) or show no noise at all.
 fn mde(pairs: &[Pair], units: &Units, se: Option<f64>, level: Level) -> Option<f64> {
-    let count = paired::unit_differences(pairs, units).len();
-    let scored: Vec<&Pair> = pairs.iter().filter(|pair| pair.is_scored()).collect();
-    let halves = |pair: &&Pair| 0.5 / pair.a.n as f64 + 0.5 / pair.b.n as f64;
-    let seeds = scored.len() as f64 / scored.iter().map(halves).sum::<f64>();
-    let seeds = seeds.round() as u64;
-    let noise = Noise::of(pairs).filter(|_| count == scored.len());
-    match noise.filter(|noise| noise.variance(seeds) > 0.0) {
-        Some(noise) => noise.mde(count as u64, seeds, level, POWER),
-        None => planning::mde_of_error(se?, count as u64, level, POWER),
+    let units = planning::joined(pairs, units);
+    let count = units.len() as u64;
+    let inverses = units
+        .iter()
+        .map(|unit| 0.5 / unit.a.n as f64 + 0.5 / unit.b.n as f64);
+    let seeds = (count as f64 / inverses.sum::<f64>()).round() as u64;
+    match Noise::of(&units).filter(|noise| noise.variance(seeds) > 0.0) {
+        Some(noise) => noise.mde(count, seeds, level, POWER),
+        None => planning::mde_of_error(se?, count, level, POWER),
     }
 }
