@@ -4,7 +4,7 @@ use super::{
     args::{CompareArgs, CompareFormat},
     compared::compared,
     exit::{Exit, print, stream},
-    gates::Gates,
+    gates::{Gates, said},
     screen,
     side::Side,
 };
@@ -30,5 +30,5 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit> {
         Some(CompareFormat::Json) => print(&report::json(&comparison)?)?,
         Some(CompareFormat::Csv) => stream(|out| report::csv::comparison(&comparison, out))?,
     }
-    gates.judge_sides(&sides, &comparison)
+    Ok(said(&gates.judge_sides(&sides, &comparison)?))
 }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, rc::Rc};
 use super::{
     args::ShowArgs,
     exit::{Exit, print, say},
-    gates::Gates,
+    gates::{Gates, said},
     opened::Opened,
     report::terminal,
     side::Loaded,
@@ -28,8 +28,10 @@ impl Done {
     /// Shows what came of it, judges the gates, and gives the exit code.
     pub fn conclude(&self, args: &ShowArgs, gates: &Gates) -> Result<Exit> {
         self.show(args)?;
-        let met = gates.judge(|| self.loaded())?;
-        Ok(self.exit().or(met))
+        if gates.is_empty() {
+            return Ok(self.exit());
+        }
+        Ok(self.exit().or(said(&gates.judge(&self.loaded()?)?)))
     }
 
     fn loaded(&self) -> Result<Rc<Loaded>> {

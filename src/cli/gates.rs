@@ -125,23 +125,24 @@ impl Gates {
         Ok(())
     }
 
-    /// Judges each for each variant of a run, which is opened if there is any, and says what came
-    /// of it.
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What comes of each for each variant of a run.
     ///
     /// # Errors
     /// As [`Self::check`].
-    pub fn judge(&self, run: impl FnOnce() -> Result<Rc<Loaded>>) -> Result<Exit> {
-        if self.0.is_empty() {
-            return Ok(Exit::Done);
-        }
+    pub fn judge(&self, run: &Rc<Loaded>) -> Result<Vec<GateResult>> {
         let mut results = Vec::new();
-        for side in Side::all(&run()?) {
+        for side in Side::all(run) {
             for given in self.of(&side) {
                 let name = side.summary().variant.as_str();
                 results.push(given.judge(&side, name, given.pair(&side)?.as_ref()));
             }
         }
-        Ok(said(&results))
+        Ok(results)
     }
 
     /// The same for each side of a comparison but the first, which is the baseline of gates that
@@ -149,7 +150,7 @@ impl Gates {
     ///
     /// # Errors
     /// As [`Self::check`].
-    pub fn judge_sides(&self, sides: &[Side], of: &Comparison) -> Result<Exit> {
+    pub fn judge_sides(&self, sides: &[Side], of: &Comparison) -> Result<Vec<GateResult>> {
         let mut results = Vec::new();
         let first = of.sides.first().map(|side| &side.name);
         for (side, named) in sides.iter().zip(&of.sides).skip(1) {
@@ -163,7 +164,7 @@ impl Gates {
                 results.push(given.judge(side, &named.name, against.as_ref()));
             }
         }
-        Ok(said(&results))
+        Ok(results)
     }
 
     /// Those that are for this variant.
@@ -225,7 +226,7 @@ impl Given {
 }
 
 /// Says what came of gates; 1 unless all are shown.
-fn said(results: &[GateResult]) -> Exit {
+pub(super) fn said(results: &[GateResult]) -> Exit {
     for result in results {
         say(&report::gates::line(result));
     }

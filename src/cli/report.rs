@@ -9,13 +9,13 @@ use std::rc::Rc;
 use super::{
     args::{ReportArgs, ReportFormat, Rows},
     exit::{Exit, print, say, stream},
-    gates::Gates,
+    gates::{Gates, said},
     opened::Opened,
     screen,
     side::Loaded,
 };
 use crate::{
-    domain::Summary,
+    domain::{GateResult, Summary},
     error::{Error, Result},
     report::{self, terminal::View},
 };
@@ -32,14 +32,20 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit> {
     let run = Rc::new(Loaded { opened, summary });
     gates.check_run(&run)?;
     say_how_it_stands(&run.opened, &run.spec());
+    let results = gates.judge(&run)?;
     match args.failures {
         true => print(&failures::shown(&run.opened, args)?)?,
-        false => show(&run, format, args)?,
+        false => show(&run, format, args, &results)?,
     }
-    gates.judge(|| Ok(run))
+    Ok(said(&results))
 }
 
-fn show(run: &Loaded, format: Option<ReportFormat>, args: &ReportArgs) -> Result<()> {
+fn show(
+    run: &Loaded,
+    format: Option<ReportFormat>,
+    args: &ReportArgs,
+    gates: &[GateResult],
+) -> Result<()> {
     let Loaded { opened, summary } = run;
     match format {
         None => print(&terminal(summary, &run.spec(), args.all)),
@@ -52,7 +58,7 @@ fn show(run: &Loaded, format: Option<ReportFormat>, args: &ReportArgs) -> Result
         }
         Some(ReportFormat::Json) => print(&report::json(summary)?),
         Some(ReportFormat::Csv) => rows(opened, summary, args.rows.unwrap_or(Rows::Cases)),
-        Some(ReportFormat::Junit) => print(&report::junit::render(summary)?),
+        Some(ReportFormat::Junit) => print(&report::junit::render(summary, gates)?),
         Some(ReportFormat::Svg) => {
             let marks = (!args.all).then_some(report::forest::MARKS);
             print(&report::forest::render(summary, marks))

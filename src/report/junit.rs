@@ -1,6 +1,7 @@
 //! Cases as tests, for CI systems: `farm report --format junit`.
 //!
-//! A suite for each variant and a test for each case, all its seeds together. What a test is:
+//! A suite for each variant and a test for each case, all its seeds together; gates are a suite of
+//! their own, in which one that is not shown is a failure. What the test of a case is:
 //!
 //! - `failure`: some scored session failed. The message holds rate, interval and failed checks;
 //! - `error`: none failed, and infrastructure failed some beyond its restarts, or their scoring;
@@ -14,11 +15,13 @@
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{
-    cases,
+    cases, gates,
     text::{self, Unit},
 };
 use crate::{
-    domain::{CaseSummary, Figure, Label, Ledger, Summary, VariantSummary},
+    domain::{
+        CaseSummary, Figure, GateOutcome, GateResult, Label, Ledger, Summary, VariantSummary,
+    },
     error::{Context, Result},
 };
 
@@ -35,14 +38,36 @@ enum Kind {
 ///
 /// # Errors
 /// None that a summary can cause.
-pub fn render(summary: &Summary) -> Result<String> {
+pub fn render(summary: &Summary, gates: &[GateResult]) -> Result<String> {
     let mut report = Report::new("farm");
     for variant in &summary.variants {
         report.add_test_suite(suite(variant, summary));
     }
+    if !gates.is_empty() {
+        let mut suite = TestSuite::new("gates");
+        suite.add_test_cases(gates.iter().map(gate));
+        report.add_test_suite(suite);
+    }
     report
         .to_string()
         .internal(|| "a summary as JUnit XML".to_owned())
+}
+
+fn gate(result: &GateResult) -> TestCase {
+    let line = gates::line(result);
+    let status = match result.outcome {
+        GateOutcome::Shown => TestCaseStatus::success(),
+        GateOutcome::Undetermined | GateOutcome::Refuted => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_type("gate");
+            status.set_message(text::one_line(&line));
+            status
+        }
+    };
+    let name = text::one_line(&format!("{} for {}", result.gate, result.variant));
+    let mut test = TestCase::new(name, status);
+    test.set_classname("gates");
+    test
 }
 
 fn suite(variant: &VariantSummary, summary: &Summary) -> TestSuite {
@@ -181,7 +206,7 @@ mod tests {
     fn it_can_be_read_again_and_the_counts_add_up() {
         let mut summary = fixture::summary();
         summary.variants[0].cases[3].checks[1].name = "<a&\"'\0\u{1b}\n]]>".to_owned();
-        let text = render(&summary).unwrap();
+        let text = render(&summary, &[]).unwrap();
         let report = Report::deserialize_from_str(&text).unwrap();
         let counts = |r: &Report| (r.tests, r.failures, r.errors, r.skipped);
         assert_eq!(counts(&report), (8, 4, 1, 1));

@@ -357,7 +357,7 @@ fn csv_has_a_line_per_variant_and_case() {
 fn junit_has_a_test_for_each_case() {
     let mut summary = fixture::summary();
     summary.variants.remove(0);
-    insta::assert_snapshot!(junit::render(&summary).unwrap(), @r#"
+    insta::assert_snapshot!(junit::render(&summary, &[]).unwrap(), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="farm" tests="4" skipped="1" failures="1" errors="1">
         <testsuite name="cautious" tests="4" skipped="1" errors="1" failures="1">
