@@ -1,14 +1,20 @@
 //! `farm compare`: which of two or more variants is better.
 
+use std::collections::HashSet;
+
 use super::{
     args::{CompareArgs, CompareFormat},
     compared::compared,
     exit::{Exit, print, stream},
     gates::{Gates, said},
+    report::say_how_it_stands,
     screen,
     side::Side,
 };
-use crate::{error::Result, report};
+use crate::{
+    error::{Error, Result},
+    report,
+};
 
 /// `farm compare SIDE…`.
 pub(super) fn compare(args: &CompareArgs) -> Result<Exit> {
@@ -17,7 +23,15 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit> {
     for spec in &args.sides {
         sides.extend(Side::find(spec)?);
     }
-    let comparison = compared(&sides, args.margin)?;
+    let mut told = HashSet::new();
+    for side in &sides {
+        if told.insert(side.path()) {
+            say_how_it_stands(&side.run.opened, &side.run.spec());
+        }
+    }
+    let suite = sides.first().map(|side| side.manifest().suite);
+    let suite = suite.ok_or_else(|| Error::input("nothing to compare"))?;
+    let comparison = compared(&sides, &suite, args.margin)?;
     let (width, style) = (screen::width(), screen::style());
     match args.format {
         None => print(&report::comparison::terminal(

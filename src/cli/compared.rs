@@ -10,13 +10,15 @@ use crate::{
     },
     domain::{CaseId, comparison::Comparison},
     error::{Error, Result},
+    store::manifest::Suite,
 };
 
-/// Compares sides, the first of which is the baseline.
+/// Compares sides, the first of which is the baseline, in the reading and at the level of `suite`.
 ///
 /// # Errors
-/// When there are fewer than two, one of them twice, or when they were not scored alike.
-pub(super) fn compared(sides: &[Side], margin: Option<f64>) -> Result<Comparison> {
+/// When there are fewer than two, one of them twice, when they were not scored alike, or when two
+/// have no scored case in common.
+pub(super) fn compared(sides: &[Side], suite: &Suite, margin: Option<f64>) -> Result<Comparison> {
     let [first, rest @ ..] = sides else {
         return Err(Error::input("nothing to compare"));
     };
@@ -30,7 +32,6 @@ pub(super) fn compared(sides: &[Side], margin: Option<f64>) -> Result<Comparison
     for side in rest {
         Scoring::of(first).refuse_other(&Scoring::of(side))?;
     }
-    let suite = &first.manifest().suite;
     let mut clusters: HashMap<&CaseId, Option<&String>> = HashMap::new();
     for case in sides.iter().flat_map(|side| &side.run.opened.cases) {
         clusters.entry(&case.id).or_insert(case.cluster.as_ref());
@@ -51,7 +52,15 @@ pub(super) fn compared(sides: &[Side], margin: Option<f64>) -> Result<Comparison
             differs: differs(first, side),
         })
         .collect();
-    Ok(aggregate::compare::compare(contenders, &terms))
+    let comparison = aggregate::compare::compare(contenders, &terms);
+    match &comparison.pairs[..] {
+        [pair] if pair.cases.is_empty() => Err(Error::input(format!(
+            "{} and {} have no case in common that is scored on both",
+            pair.a, pair.b
+        ))
+        .hint("compare runs of the same cases")),
+        _ => Ok(comparison),
+    }
 }
 
 /// The variants of one run by their names, others with their runs.

@@ -193,7 +193,7 @@ impl Given {
             return Ok(None);
         };
         let sides = [baseline.clone(), side.clone()];
-        let comparison = compared(&sides, None).map_err(|e| Error {
+        let comparison = compared(&sides, &side.manifest().suite, None).map_err(|e| Error {
             message: format!("gate `{}`: {}", self.gate.text, e.message),
             ..e
         })?;

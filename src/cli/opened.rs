@@ -1,6 +1,6 @@
 //! A run that is there: its folder, manifest, cases and grid.
 
-use std::path::Path;
+use std::{io, path::Path};
 
 use super::{
     exit::say,
@@ -16,7 +16,7 @@ use crate::{
         trace::Record,
     },
     error::{Context, Error, Result},
-    store::{Export, Head, Manifest, Reader, RunFolder, Score},
+    store::{Export, Head, Manifest, Reader, RunFolder, Score, manifest::RunStatus},
 };
 
 /// Where runs are, from where farm stands.
@@ -158,10 +158,13 @@ impl Opened {
         Ok(self.reader()?.session(id)?.and_then(|row| row.score))
     }
 
-    /// The summary as it was written; computed now, without hidden metrics, when there is none or
-    /// it is damaged.
+    /// The summary as it was written, if the run has ended; else, and when there is none or it cannot
+    /// be used, computed now, without hidden metrics.
     pub fn summary(&self) -> Result<Summary> {
-        match self.written_summary() {
+        // While a resume is at work, or after it died, the one that is there is of an earlier day.
+        let has_ended =
+            [RunStatus::Finished, RunStatus::Interrupted].contains(&self.manifest.status);
+        match self.written_summary().filter(|_| has_ended) {
             Some(Ok(summary)) => Ok(summary),
             Some(Err(why)) => {
                 let path = self.folder.summary();
@@ -177,10 +180,20 @@ impl Opened {
 
     /// The summary as it was written, or why that cannot be used; none when there is none.
     pub fn written_summary(&self) -> Option<Result<Summary, String>> {
-        let bytes = input::bytes(&self.folder.summary()).ok()?;
+        let bytes = match input::bytes(&self.folder.summary()) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
+            Err(e) => return Some(Err(format!("cannot be read ({e})"))),
+        };
         Some(match serde_json::from_slice::<Summary>(&bytes) {
-            Ok(summary) if summary.schema == SUMMARY_SCHEMA => Ok(summary),
-            Ok(summary) => Err(format!("is of another version, {}", summary.schema)),
+            Ok(summary) if summary.schema != SUMMARY_SCHEMA => {
+                Err(format!("is of another version, {}", summary.schema))
+            }
+            Ok(summary) if !summary.is_of(&self.grid) => Err("is not of this run".to_owned()),
+            Ok(summary) => match summary.flaw() {
+                Some(flaw) => Err(format!("is damaged ({flaw})")),
+                None => Ok(summary),
+            },
             Err(e) => Err(format!("is damaged ({e})")),
         })
     }

@@ -44,7 +44,8 @@ pub struct Side {
     pub ledger: Ledger,
     /// Scored sessions in which the agent ended by itself: those that ratios of steps rest on.
     pub completed: u64,
-    /// More than 5 % of its sessions are missing, or half of those of one case.
+    /// More than 5 % of its sessions are missing, or half of those of one case, or some are not
+    /// scored yet.
     pub incomplete: bool,
     /// Over all its cases.
     pub pass_rate: Rate,
@@ -105,9 +106,13 @@ pub struct PassRateDifference {
     /// The reading of the verdict at the level that holds for all pairs at once (Bonferroni); null
     /// for one pair.
     pub simultaneous: Option<Figure>,
-    /// Of the paired t test; null when there is one unit only.
+    /// Of no difference in new cases like these: the paired t test; null when there is one unit
+    /// only.
     pub p: Option<f64>,
-    /// The same, adjusted for the number of pairs (Holm); null for one pair.
+    /// Of no difference in these cases: the largest α whose MOVER interval holds 0.
+    pub p_fixed: Option<f64>,
+    /// That of the reading of the verdict, adjusted for the number of pairs (Holm); null for one
+    /// pair.
     pub p_holm: Option<f64>,
     /// Of the sign-flip test, which assumes nothing of how differences are distributed. With one
     /// seed per case it is McNemar's exact test.

@@ -25,6 +25,21 @@ pub struct Figure {
     pub note: Option<String>,
 }
 
+impl Figure {
+    /// Whether what is defined of it is ordered, within [0, 1], and rests on no more sessions than
+    /// were planned.
+    #[must_use]
+    pub fn is_rate(&self) -> bool {
+        let known: Vec<f64> = [self.lo, self.estimate, self.hi]
+            .into_iter()
+            .flatten()
+            .collect();
+        known.iter().all(|x| (0.0..=1.0).contains(x))
+            && known.is_sorted()
+            && self.n <= self.n_planned
+    }
+}
+
 /// A rate or a mean in [0, 1] in its two readings, with the textbook interval beside them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {

@@ -17,7 +17,7 @@ pub struct GateResult {
     pub unit: GateUnit,
     /// The cases for which it is not shown.
     pub cases: Vec<CaseId>,
-    /// Why it cannot be judged.
+    /// Why it cannot be judged, or what it does not rest on.
     pub why: Option<String>,
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, CaseId, Figure, Ledger, Rate, Reading, VariantName};
+use super::{Amount, CaseId, Figure, Grid, Ledger, Rate, Reading, VariantName};
 
 /// The version written to `summary.json`.
 pub const SUMMARY_SCHEMA: &str = "farm.summary/1";
@@ -22,6 +22,48 @@ pub struct Summary {
     pub ledger: Ledger,
     /// In the order of the run.
     pub variants: Vec<VariantSummary>,
+}
+
+impl Summary {
+    /// Whether it is of the variants and cases of this plan.
+    #[must_use]
+    pub fn is_of(&self, grid: &Grid) -> bool {
+        let variants = self.variants.iter().map(|v| &v.variant);
+        let is_of_cases = |v: &VariantSummary| v.cases.iter().map(|c| &c.id).eq(&grid.cases);
+        variants.eq(&grid.variants) && self.variants.iter().all(is_of_cases)
+    }
+
+    /// What farm would not have written: a ledger that does not add up, or a rate that is none.
+    #[must_use]
+    pub fn flaw(&self) -> Option<String> {
+        let mut all = Ledger::default();
+        for variant in &self.variants {
+            let name = &variant.variant;
+            let mut sum = Ledger::default();
+            for case in &variant.cases {
+                if !case.ledger.adds_up() || !sum.checked_add(&case.ledger) {
+                    return Some(format!(
+                        "the ledger of {} under {name} does not add up",
+                        case.id
+                    ));
+                }
+                if !case.pass_rate.is_rate() {
+                    return Some(format!("the pass rate of {} under {name} is none", case.id));
+                }
+            }
+            let rate = &variant.overall.pass_rate;
+            if ![&rate.fixed, &rate.sample]
+                .iter()
+                .all(|figure| figure.is_rate())
+            {
+                return Some(format!("the pass rate of {name} is none"));
+            }
+            if sum != variant.ledger || !all.checked_add(&sum) {
+                return Some(format!("the ledger of {name} does not add up"));
+            }
+        }
+        (all != self.ledger).then(|| "its ledger does not add up".to_owned())
+    }
 }
 
 /// Whether anything is still to be run or scored.
@@ -192,4 +234,98 @@ pub struct CheckSummary {
     pub passed: u64,
     /// Sessions in which it was judged.
     pub n: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A summary of one case under one variant.
+    fn summary() -> Value {
+        let figure = |lo: f64, estimate: f64, hi: f64| {
+            json!({"estimate": estimate, "lo": lo, "hi": hi, "level": 0.95, "method": "m",
+                   "n_cases": 1, "n": 4, "n_planned": 4, "note": null})
+        };
+        let rate = json!({"fixed": figure(0.1, 0.5, 0.9), "sample": figure(0.1, 0.5, 0.9), "cluster_t": figure(0.1, 0.5, 0.9)});
+        let amount = json!({"total": 1.0, "mean": figure(0.1, 0.5, 0.9)});
+        let steps = json!({"mean": figure(1.0, 2.0, 3.0), "completed": 4, "scored": 4});
+        let ledger = json!({"planned": 4, "passed": 2, "failed": 2, "errored": 0, "killed": 0,
+                            "not_run": 0, "skipped": 0, "unscored": 0});
+        json!({
+            "schema": SUMMARY_SCHEMA, "status": "complete", "reading": "fixed", "ledger": ledger,
+            "variants": [{
+                "variant": "v", "ledger": ledger,
+                "overall": {
+                    "pass_rate": rate, "pass_rate_bounds": null, "incomplete": false, "left_out": [],
+                    "completion_rate": rate, "steps_to_completion": steps, "verifier_score": rate,
+                    "blocked_steps": amount, "budget_exhaustion_rate": rate,
+                    "fallback_stop_rate": rate, "tokens_in": amount, "tokens_out": amount,
+                    "cost_usd": amount, "pass_at_k": {}, "pass_hat_k": {},
+                    "variance": {"between": null, "within": null, "icc": null, "deff": null, "seed_share": null},
+                    "metrics": {},
+                },
+                "cases": [{
+                    "id": "x", "ledger": ledger, "pass_rate": figure(0.1, 0.5, 0.9),
+                    "verifier_score": figure(0.1, 0.5, 0.9), "steps": steps, "label": "flaky",
+                    "max_failure_rate": null, "flakiness": 0.5, "checks": [],
+                }],
+            }],
+        })
+    }
+
+    #[test]
+    fn what_farm_would_not_have_written_is_seen() {
+        let read = |value: Value| serde_json::from_value::<Summary>(value).unwrap();
+        assert_eq!(read(summary()).flaw(), None);
+        for (place, value, want) in [
+            ("/ledger/passed", json!(3), "its ledger"),
+            (
+                "/variants/0/ledger/failed",
+                json!(3),
+                "the ledger of v does",
+            ),
+            (
+                "/variants/0/cases/0/ledger/passed",
+                json!(u64::MAX),
+                "the ledger of x under v",
+            ),
+            (
+                "/variants/0/cases/0/pass_rate/estimate",
+                json!(-5),
+                "the pass rate of x under v",
+            ),
+            (
+                "/variants/0/cases/0/pass_rate/n",
+                json!(5),
+                "the pass rate of x under v",
+            ),
+            (
+                "/variants/0/overall/pass_rate/sample/lo",
+                json!(0.6),
+                "the pass rate of v",
+            ),
+        ] {
+            let mut damaged = summary();
+            *damaged.pointer_mut(place).unwrap() = value;
+            let flaw = read(damaged).flaw().unwrap_or_default();
+            assert!(flaw.starts_with(want), "{place}: {flaw}");
+        }
+    }
+
+    #[test]
+    fn a_summary_is_of_one_plan() {
+        let summary: Summary = serde_json::from_value(summary()).unwrap();
+        let grid = |variant: &str, case: &str| {
+            Grid::new(
+                vec![variant.parse().unwrap()],
+                vec![case.parse().unwrap()],
+                0..4,
+            )
+            .unwrap()
+        };
+        assert!(summary.is_of(&grid("v", "x")));
+        assert!(!summary.is_of(&grid("w", "x")) && !summary.is_of(&grid("v", "y")));
+    }
 }

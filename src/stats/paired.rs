@@ -8,8 +8,12 @@ use super::cases::{Case, Units, counts, unit_seeds};
 use super::figure::{Counts, Figure, Interval, Method, note};
 use super::level::Level;
 use super::moments::{mean, variance};
-use super::quantile::{t_quantile, t_two_sided_p};
+use super::proportion::wilson_at;
+use super::quantile::{normal_cdf, t_quantile, t_two_sided_p};
 use super::strata;
+
+/// Standard errors beyond which a p-value is smaller than any number.
+const MOST_Z: f64 = 40.0;
 
 /// One case under A and under B.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -114,6 +118,44 @@ pub fn mover(pairs: &[Pair], units: &Units, level: Level) -> Figure {
         mean(&d).unwrap_or(0.0),
         limits,
     )
+}
+
+/// The two-sided p-value of no difference, **these cases only**: the largest α whose
+/// [`mover`] interval holds 0, so that p < α exactly where the interval at level 1 - α leaves 0 out.
+/// 2Φ(-z) for the z at which the limits of that interval meet 0, by bisection; 1 where the estimates
+/// are equal. Ours: the inversion of an interval that has no p-value of its own.
+///
+/// `None` where [`mover`] has no interval.
+pub fn mover_p(pairs: &[Pair], units: &Units) -> Option<f64> {
+    let of_side = |of: fn(&Pair) -> Case| {
+        let cases = side(pairs, of);
+        let p = mean(&strata::unit_means(&cases, units))?;
+        Some((p, strata::effective_n(&cases, units)?))
+    };
+    let (a, b) = (of_side(|pair| pair.a)?, of_side(|pair| pair.b)?);
+    // The lower one first: its upper limit and the other's lower one meet.
+    let (low, high) = if a.0 <= b.0 { (a, b) } else { (b, a) };
+    let d = high.0 - low.0;
+    let reaches = |z: f64| {
+        let (low_at, high_at) = (wilson_at(low.0, low.1, z)?, wilson_at(high.0, high.1, z)?);
+        Some((high.0 - high_at.lo).hypot(low_at.hi - low.0) >= d)
+    };
+    reaches(0.0)?;
+    if d == 0.0 {
+        return Some(1.0);
+    }
+    let (mut inside, mut outside) = (MOST_Z, 0.0);
+    while inside - outside > 1e-12 * inside {
+        let z = (inside + outside) / 2.0;
+        if z <= outside || z >= inside {
+            break;
+        }
+        match reaches(z)? {
+            true => inside = z,
+            false => outside = z,
+        }
+    }
+    Some((2.0 * normal_cdf(-inside)).clamp(f64::MIN_POSITIVE, 1.0))
 }
 
 /// Mean differences of the units that have a case scored on both sides, in order of first
@@ -222,6 +264,32 @@ mod tests {
         let one = Units::new([Some("a"); 2]);
         let clustered = reg_paired_t(&self::pairs(&[[3, 9], [4, 5]]), &one, level);
         assert_eq!(clustered.figure.note.as_deref(), Some(note::ONE_CLUSTER));
+    }
+
+    /// The p-value and the interval say the same at every level.
+    #[test]
+    fn the_p_of_mover_is_where_its_interval_meets_zero() {
+        let units = Units::default();
+        for passes in [
+            &[[3, 9], [5, 6]][..],
+            &[[9, 3]],
+            &[[0, 12], [1, 12]],
+            &[[6, 7]],
+        ] {
+            let pairs = pairs(passes);
+            let p = mover_p(&pairs, &units).unwrap();
+            for level in [0.5, 0.8, 0.95, 0.99, 0.9999] {
+                let figure = mover(&pairs, &units, Level::new(level).unwrap());
+                let holds_zero = figure.lo <= Some(0.0) && Some(0.0) <= figure.hi;
+                assert_eq!(holds_zero, p >= 1.0 - level, "{passes:?} {level}: p {p}");
+            }
+        }
+        assert_eq!(mover_p(&pairs(&[[4, 4], [0, 0]]), &units), Some(1.0));
+        assert_eq!(mover_p(&[], &units), None);
+        // Beyond what a number holds it is small, not 0.
+        let all: Vec<Pair> = pairs(&[[0, 12]].repeat(10_000));
+        let p = mover_p(&all, &units).unwrap();
+        assert!(p > 0.0 && p < 1e-300, "{p}");
     }
 
     #[test]

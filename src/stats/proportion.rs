@@ -10,10 +10,14 @@ use super::quantile::{BETA_SHAPES_MAX, beta_quantile};
 /// d = 1 + z²/n; centre (p + z²/2n)/d; half (z/d)√(p(1-p)/n + z²/4n²). At p = 0 the lower limit
 /// is exactly 0, at p = 1 the upper exactly 1. \[Wilson 1927; Brown, Cai & DasGupta 2001\]
 pub fn wilson_limits(p: f64, n: f64, level: Level) -> Option<Interval> {
+    wilson_at(p, n, level.z())
+}
+
+/// The same at z standard errors.
+pub(super) fn wilson_at(p: f64, n: f64, z: f64) -> Option<Interval> {
     if !((0.0..=1.0).contains(&p) && n > 0.0 && n.is_finite()) {
         return None;
     }
-    let z = level.z();
     let z2_n = z * z / n;
     let d = 1.0 + z2_n;
     let centre = (p + z2_n / 2.0) / d;

@@ -29,6 +29,13 @@ pub struct Contender<'a> {
     pub differs: Vec<Differs>,
 }
 
+impl Contender<'_> {
+    /// Whether too much is missing, or still to be scored, to rely on its figures.
+    fn is_incomplete(&self) -> bool {
+        self.summary.overall.incomplete || self.summary.ledger.unscored > 0
+    }
+}
+
 /// How a comparison is made.
 pub struct Terms<'a> {
     /// Which reading gives the verdict.
@@ -126,14 +133,14 @@ fn leaderboard(
 }
 
 fn side(of: Contender<'_>) -> Side {
-    let summary = of.summary;
+    let (summary, incomplete) = (of.summary, of.is_incomplete());
     Side {
         name: of.name,
         run: of.run,
         variant: summary.variant.clone(),
         ledger: summary.ledger,
         completed: summary.overall.steps_to_completion.completed,
-        incomplete: summary.overall.incomplete,
+        incomplete,
         pass_rate: summary.overall.pass_rate.clone(),
         differs: of.differs,
     }

@@ -50,9 +50,12 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// The p-value of the paired t test.
+    /// The p-value of the reading that gives the verdict.
     pub fn p(&self, terms: &Terms<'_>) -> Option<f64> {
-        paired::reg_paired_t(&self.pairs, &self.units, terms.level).p
+        match terms.reading {
+            Reading::Fixed => paired::mover_p(&self.pairs, &self.units),
+            Reading::Sample => paired::reg_paired_t(&self.pairs, &self.units, terms.level).p,
+        }
     }
 
     /// What there is to say of it. `label` names it among all, for random draws.
@@ -62,7 +65,7 @@ impl<'a> Pairing<'a> {
         SidePair {
             a: a.name.clone(),
             b: b.name.clone(),
-            is_incomplete: [a, b].iter().any(|side| side.summary.overall.incomplete),
+            is_incomplete: [a, b].iter().any(|side| side.is_incomplete()),
             pass_rate: self.pass_rate(terms, family, label),
             steps: self.ratio(level, |case| Some(&case.steps.mean)),
             tokens_in: self.known_ratio(level, |case| case.tokens_in.as_ref()),
@@ -85,7 +88,15 @@ impl<'a> Pairing<'a> {
         let flips = signflip::sign_flip(pairs, units, STATS_SEED, label);
         let of = |pairs: &[Pair]| {
             let alone = verdict_of(&first(pairs, units, terms, level), terms);
-            family.map_or(alone, |family| alone.confirmed(family.p, level))
+            match family {
+                None => alone,
+                // Within the margin for all pairs at once.
+                Some(family) if alone == stats::Verdict::Equivalent => {
+                    let level = multiple::bonferroni(level, family.size);
+                    verdict_of(&first(pairs, units, terms, level), terms)
+                }
+                Some(family) => alone.confirmed(family.p, level),
+            }
         };
         let shown = of(pairs);
         let hinges = missing::shares_differ(pairs) && missing::hinges_on_missing(pairs, of);
@@ -99,6 +110,7 @@ impl<'a> Pairing<'a> {
                 figure(first(pairs, units, terms, level))
             }),
             p: t.p.map(round),
+            p_fixed: paired::mover_p(pairs, units).map(round),
             p_holm: family.and_then(|family| family.p).map(round),
             p_signflip: round(flips.p),
             signflip_exact: flips.exact,
@@ -110,7 +122,10 @@ impl<'a> Pairing<'a> {
                 stats::Verdict::Equivalent => Verdict::Equivalent,
                 stats::Verdict::NoDifference => Verdict::NoDifferenceShown,
             },
-            mde: mde(pairs, units, t.se, level).map(round),
+            // A difference beyond 1 is none that there can be.
+            mde: mde(pairs, units, t.se, level)
+                .filter(|mde| *mde <= 1.0)
+                .map(round),
         }
     }
 

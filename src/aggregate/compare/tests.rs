@@ -153,10 +153,24 @@ fn a_leaderboard_tells_who_can_be_told_apart() {
     assert_eq!(comparison.pairs.len(), 3);
     for pair in &comparison.pairs {
         let rate = &pair.pass_rate;
-        assert!(rate.p_holm >= rate.p);
+        assert!(rate.p_holm >= rate.p_fixed);
         let (alone, among) = (&rate.fixed, rate.simultaneous.as_ref().unwrap());
         assert!(among.lo < alone.lo && alone.hi < among.hi);
     }
+}
+
+/// In the reading of these cases, one case is enough to tell sides apart, among others too.
+#[test]
+fn a_third_side_does_not_hide_a_difference() {
+    let of = |name, passed| variant(name, &[("x", passed, 1000, 1000)]);
+    let sides = [of("a", 100), of("b", 900), of("c", 500)];
+    let comparison = compared(&sides, Reading::Fixed, None);
+    let groups = comparison
+        .leaderboard
+        .unwrap()
+        .into_iter()
+        .map(|place| place.groups);
+    assert_eq!(groups.collect::<Vec<_>>(), [[0], [1], [2]]);
 }
 
 /// One seed a side: the sign-flip test is McNemar's, and the pilot for the smallest difference is

@@ -44,8 +44,17 @@ pub fn judge(gate: &Gate, on: Evidence<'_>) -> GateResult {
             cases: Vec::new(),
             ..result
         },
-        None => result,
+        None => GateResult {
+            why: result.why.or_else(|| left_out(on.pair?)),
+            ..result
+        },
     }
+}
+
+/// Cases that a comparison does not rest on.
+fn left_out(pair: &SidePair) -> Option<String> {
+    let (both, all) = (pair.cases.len(), pair.cases.len() + pair.only_a.len());
+    (both < all).then(|| format!("on {both} of the {all} cases of {}", pair.a))
 }
 
 fn on_figures(gate: &Gate, on: Evidence<'_>) -> GateResult {
@@ -86,6 +95,10 @@ fn on_figures(gate: &Gate, on: Evidence<'_>) -> GateResult {
 /// Too little was scored to judge anything.
 fn incomplete(on: Evidence<'_>) -> Option<String> {
     let ledger = &on.variant.ledger;
+    if ledger.unscored > 0 {
+        let (unscored, planned) = (ledger.unscored, ledger.planned);
+        return Some(format!("{unscored} of {planned} sessions are not scored"));
+    }
     if on.variant.overall.incomplete {
         let (missing, planned) = (ledger.missing(), ledger.planned);
         return Some(format!(

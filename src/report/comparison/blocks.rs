@@ -98,7 +98,7 @@ fn incomplete(sides: &[Side]) -> Option<Block> {
     (!names.is_empty()).then(|| {
         let of = names.join(", ");
         Block::Text(format!(
-            "Incomplete: too much is missing of {of} to rely on its figures."
+            "Incomplete: too much is missing of {of}, or not scored, to rely on its figures."
         ))
     })
 }

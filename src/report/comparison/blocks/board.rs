@@ -52,11 +52,23 @@ pub(super) fn blocks(blocks: &mut Vec<Block>, comparison: &Comparison, places: &
         rows: comparison.pairs.iter().map(row).collect(),
         right: usize::MAX,
     });
+    for pair in &comparison.pairs {
+        let left_out = [&pair.only_a, &pair.only_b].map(|ids| ids.len() as u64);
+        if left_out != [0, 0] {
+            let [of_a, of_b] = left_out.map(|n| text::plural(n, "case"));
+            let both = text::plural(pair.cases.len() as u64, "case");
+            let (a, b) = (&pair.a, &pair.b);
+            blocks.push(Block::Text(format!(
+                "{b} − {a} is over the {both} scored on both; left out are {of_a} of {a} and {of_b} of \
+                 {b}, which count for their places."
+            )));
+        }
+    }
     let percent = text::percent(comparison.level);
     blocks.push(Block::Text(format!(
-        "The intervals hold for all pairs at once, at {percent} (Bonferroni). A verdict takes the \
-         pair's own interval and the p-value, which is for new cases like these, adjusted for all \
-         pairs (Holm)."
+        "The intervals hold for all pairs at once, at {percent} (Bonferroni). To be better \
+         or worse takes the pair's own interval and the p-value adjusted for all pairs (Holm), to be \
+         equivalent the interval for all."
     )));
 }
 

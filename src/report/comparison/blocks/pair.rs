@@ -36,13 +36,18 @@ pub(super) fn blocks(
                 .to_owned(),
         ));
     }
-    if let (Verdict::NoDifferenceShown, Some(mde)) = (rate.verdict, rate.mde) {
+    if rate.verdict == Verdict::NoDifferenceShown {
+        let power = text::percent(POWER);
+        let finds = match rate.mde {
+            Some(mde) => {
+                let mde = text::number(mde);
+                format!("finds one of {mde} with a chance of {power}, and smaller ones less often")
+            }
+            None => format!("finds none, however large, with a chance of {power}"),
+        };
         blocks.push(Block::Text(format!(
             "Not to show a difference is not to show that there is none: for new cases like these, \
-             a comparison of this size finds one of {} with a chance of {}, and smaller ones less \
-             often.",
-            text::number(mde),
-            text::percent(POWER),
+             a comparison of this size {finds}."
         )));
     }
     let cases = text::plural(pair.cases.len() as u64, "case");
@@ -63,7 +68,7 @@ fn figures(blocks: &mut Vec<Block>, comparison: &Comparison, pair: &SidePair) {
     }
     for of in readings(comparison.reading) {
         let p = match of {
-            Reading::Fixed => none(),
+            Reading::Fixed => p(rate.p_fixed),
             Reading::Sample => p(rate.p),
         };
         let value = text::figure(rate.first(of), Unit::Signed);
