@@ -1,8 +1,9 @@
 //! Bootstrap intervals of values of cases, for comparison with other tools: no figure of farm's own
 //! is drawn.
 
-use super::figure::{Counts, Figure, Interval, Method, note};
+use super::figure::{Counts, Figure, Interval, note};
 use super::level::Level;
+use super::method::Method;
 use super::moments::{mean, median_of_sorted};
 use super::quantile::{normal_cdf, normal_quantile};
 use super::random::Stream;

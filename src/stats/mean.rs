@@ -5,8 +5,9 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::figure::{Counts, Figure, Interval, Method, note};
+use super::figure::{Counts, Figure, Interval, note};
 use super::level::Level;
+use super::method::Method;
 use super::moments::{mean, median_of_sorted, sd};
 use super::proportion::beta_limits;
 use super::quantile::t_quantile;

@@ -35,6 +35,7 @@ mod cases;
 mod figure;
 mod level;
 pub mod mean;
+mod method;
 pub mod missing;
 pub mod moments;
 pub mod multiple;
@@ -60,7 +61,8 @@ mod golden;
 mod properties;
 
 pub use cases::{Case, Tally, Units};
-pub use figure::{Counts, Figure, Interval, Method, note};
+pub use figure::{Counts, Figure, Interval, note};
 pub use level::{InvalidLevel, Level};
+pub use method::Method;
 pub use round::{DIGITS, round_sig};
 pub use verdict::{Threshold, Verdict};

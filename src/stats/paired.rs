@@ -5,8 +5,9 @@
 //! it is the caller's part. Differences are means within units first ([`Units`]).
 
 use super::cases::{Case, Units, counts, unit_seeds};
-use super::figure::{Counts, Figure, Interval, Method, note};
+use super::figure::{Counts, Figure, Interval, note};
 use super::level::Level;
+use super::method::Method;
 use super::moments::{mean, variance};
 use super::proportion::wilson_at;
 use super::quantile::{normal_cdf, t_quantile, t_two_sided_p};

@@ -1,8 +1,9 @@
 //! pass@k (any of k sessions passes), pass^k (all of k pass) and flakiness.
 
 use super::cases::{Case, Tally, Units};
-use super::figure::{Counts, Figure, Interval, Method, note};
+use super::figure::{Counts, Figure, Interval, note};
 use super::level::Level;
+use super::method::Method;
 use super::proportion::wilson_limits;
 use super::{mean, strata};
 

@@ -1,7 +1,8 @@
 //! Intervals for one proportion: k passes in n sessions of one case.
 
-use super::figure::{Counts, Figure, Interval, Method, note};
+use super::figure::{Counts, Figure, Interval, note};
 use super::level::Level;
+use super::method::Method;
 use super::quantile::{BETA_SHAPES_MAX, beta_quantile};
 
 /// Wilson score limits of a proportion `p` in [0, 1] observed on `n` > 0, which may be fractional

@@ -1,8 +1,9 @@
 //! B / A of costs, steps or times over paired cases, and the robust centre of differences.
 
 use super::cases::{Case, Units};
-use super::figure::{Counts, Figure, Interval, Method, note};
+use super::figure::{Counts, Figure, Interval, note};
 use super::level::Level;
+use super::method::Method;
 use super::moments::{mean, median_of_sorted, sd};
 use super::null_distribution::null_distribution;
 use super::paired::{Pair, pair_counts};

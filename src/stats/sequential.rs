@@ -8,8 +8,9 @@
 
 use statrs::function::beta::ln_beta;
 
-use super::figure::{Counts, Figure, Interval, Method, note};
+use super::figure::{Counts, Figure, Interval, note};
 use super::level::Level;
+use super::method::Method;
 use super::multiple::bonferroni;
 
 /// What a look sees of one planned session.

@@ -6,9 +6,10 @@
 //! the caller's part.
 
 use super::cases::{Case, Units, counts};
-use super::figure::{Figure, Method, note};
+use super::figure::{Figure, note};
 use super::level::Level;
 use super::mean;
+use super::method::Method;
 use super::moments;
 use super::proportion::wilson_limits;
 

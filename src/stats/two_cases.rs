@@ -1,8 +1,9 @@
 //! One case under A and under B: k passes in n sessions on each side.
 
 use super::cases::Tally;
-use super::figure::{Counts, Figure, Method, note};
+use super::figure::{Counts, Figure, note};
 use super::level::Level;
+use super::method::Method;
 use super::paired::recovered;
 use super::proportion::wilson;
 

@@ -1,8 +1,9 @@
 //! Where the noise comes from: seeds within cases, or cases.
 
 use super::cases::{Case, Units, counts};
-use super::figure::{Figure, Interval, Method, note};
+use super::figure::{Figure, Interval, note};
 use super::level::Level;
+use super::method::Method;
 use super::quantile::t_quantile;
 
 /// One-way analysis of variance of all scored sessions, cases as groups.
