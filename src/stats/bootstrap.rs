@@ -99,19 +99,32 @@ pub fn bootstrap(
         let limits = Err(note::ONE_VALUE);
         return plain(Figure::new(method, level, counts, estimate, limits));
     }
-    let mut resample = || -> Option<f64> {
-        let drawn: Vec<f64> = x
-            .iter()
-            .filter_map(|_| x.get(stream.index(x.len())).copied())
-            .collect();
-        statistic.of(&drawn)
-    };
-    let mut found: Vec<f64> = (0..resamples).filter_map(|_| resample()).collect();
-    found.sort_unstable_by(f64::total_cmp);
+    let found = resampled(x, statistic, resamples, stream);
     let shift = match kind {
         Kind::Percentile => None,
         Kind::Bca => bias(&found, estimate).zip(acceleration(x, statistic)),
     };
+    let limits = limits(&found, shift, level).ok_or(note::OUT_OF_REACH);
+    Bootstrap {
+        figure: Figure::new(method, level, counts, estimate, limits),
+        z0: shift.map(|(z0, _)| z0),
+        acceleration: shift.map(|(_, a)| a),
+    }
+}
+
+/// The statistic of so many resamples, ascending.
+fn resampled(x: &[f64], statistic: Statistic, resamples: usize, stream: &mut Stream) -> Vec<f64> {
+    let mut resample = || -> Option<f64> {
+        let drawn = x.iter().filter_map(|_| x.get(stream.index(x.len())));
+        statistic.of(&drawn.copied().collect::<Vec<f64>>())
+    };
+    let mut found: Vec<f64> = (0..resamples).filter_map(|_| resample()).collect();
+    found.sort_unstable_by(f64::total_cmp);
+    found
+}
+
+/// The quantiles of `found` at both ends of the level, shifted by (z₀, a) if those are given.
+fn limits(found: &[f64], shift: Option<(f64, f64)>, level: Level) -> Option<Interval> {
     let at = |p: f64| {
         let Some((z0, a)) = shift else {
             return Some(p);
@@ -121,20 +134,10 @@ pub fn bootstrap(
         // Beyond the pole of the shift there is no quantile to read.
         (shrink > 0.0).then(|| normal_cdf(z0 + z / shrink))
     };
-    let limit = |p: f64| quantile(&found, at(p)?);
-    let limits = limit(level.tail()).zip(limit(1.0 - level.tail()));
-    let limits = limits.map(|(lo, hi)| Interval { lo, hi });
-    Bootstrap {
-        figure: Figure::new(
-            method,
-            level,
-            counts,
-            estimate,
-            limits.ok_or(note::OUT_OF_REACH),
-        ),
-        z0: shift.map(|(z0, _)| z0),
-        acceleration: shift.map(|(_, a)| a),
-    }
+    Some(Interval {
+        lo: quantile(found, at(level.tail())?)?,
+        hi: quantile(found, at(1.0 - level.tail())?)?,
+    })
 }
 
 /// z₀: Φ⁻¹ of the share of resamples below the estimate.
