@@ -35,71 +35,115 @@ pub struct Question {
 #[must_use]
 pub fn plan(sides: &[Pilot<'_>], asked: &Question) -> StudyPlan {
     let mut seen = Seen::of(sides);
-    let difference = asked.difference.unwrap_or_else(|| {
+    let of_pilot = sides.iter().map(|side| side.seeds).min();
+    let study = Study {
+        noise: seen.noise,
+        price: Price::of(sides, seen.unit),
+        units: asked.units.or(seen.units),
+        seeds: asked.seeds.or(of_pilot).unwrap_or(1).max(1),
+        level: asked.level,
+        power: asked.power,
+    };
+    let difference = asked.difference.unwrap_or(DIFFERENCE);
+    let noise = noise(&seen, study.seeds);
+    let advice = study.advice(difference, noise.seed_share);
+    remark(&mut seen, asked, study.seeds);
+    StudyPlan {
+        schema: SCHEMA.to_owned(),
+        pilot: sides.iter().map(pilot).collect(),
+        level: study.level.get(),
+        power: study.power,
+        difference,
+        unit: Unit {
+            cases: round(seen.unit.cases),
+            ..seen.unit
+        },
+        seeds: study.seeds,
+        units: study.units,
+        noise,
+        mde: study.mde().map(round),
+        present: study
+            .units
+            .map(|units| study.price.design(units, study.seeds)),
+        targets: study.targets(difference),
+        advice,
+        notes: seen.notes,
+        warnings: seen.warnings,
+    }
+}
+
+/// What was assumed of the question, and what spoils it.
+fn remark(seen: &mut Seen, asked: &Question, seeds: u64) {
+    if asked.difference.is_none() {
         seen.notes.push(format!(
             "no difference was named: {DIFFERENCE} is planned for"
         ));
-        DIFFERENCE
-    });
-    let of_pilot = sides.iter().map(|side| side.seeds).min();
-    let seeds = asked.seeds.or(of_pilot).unwrap_or(1).max(1);
-    let units = asked.units.or(seen.units);
-    let Question { level, power, .. } = *asked;
-    let mde = units.and_then(|units| seen.noise.mde(units, seeds, level, power));
-    let price = Price::of(sides, seen.unit);
-    let target = |difference: f64| Target {
-        difference: round(difference),
-        by_units: seen
-            .noise
-            .cases_needed(difference, seeds, level, power)
-            .map(|units| price.design(units, seeds)),
-        by_seeds: units.and_then(|units| {
-            let seeds = seen.noise.seeds_needed(difference, units, level, power)?;
-            Some(price.design(units, seeds))
-        }),
-    };
-    let mut differences = vec![difference, 2.0 * difference];
-    differences.extend(mde);
-    differences.retain(|d| *d > 0.0 && *d <= 1.0);
-    differences.sort_by(f64::total_cmp);
-    differences.dedup_by(|a, b| round(*a) == round(*b));
-    let noise = noise(&seen, seeds);
+    }
     if seeds > 1 && !asked.zero_temperature.is_empty() {
         let names = asked.zero_temperature.join(", ");
         seen.warnings.push(format!(
             "the temperature is 0 ({names}): seeds may be copies of each other, and count as one then"
         ));
     }
-    let advice = match mde {
-        Some(mde) if mde <= difference => Advice::Enough,
-        _ if noise.seed_share < 0.5 => Advice::AddUnits,
-        _ if units.is_some() && target(difference).by_seeds.is_none() => Advice::AddUnits,
-        _ => Advice::AddSeeds,
-    };
     seen.notes.push(
         "this is for new cases like these; to tell A from B on these cases alone only the noise of \
          seeds counts, and fewer sessions do"
             .to_owned(),
     );
-    StudyPlan {
-        schema: SCHEMA.to_owned(),
-        pilot: sides.iter().map(pilot).collect(),
-        level: level.get(),
-        power,
-        difference,
-        unit: Unit {
-            cases: round(seen.unit.cases),
-            ..seen.unit
-        },
-        seeds,
-        units,
-        noise,
-        mde: mde.map(round),
-        present: units.map(|units| price.design(units, seeds)),
-        targets: differences.into_iter().map(target).collect(),
-        advice,
-        notes: seen.notes,
-        warnings: seen.warnings,
+}
+
+/// How large a comparison is, and what it can show.
+struct Study {
+    noise: planning::Noise,
+    price: Price,
+    units: Option<u64>,
+    seeds: u64,
+    level: Level,
+    power: f64,
+}
+
+impl Study {
+    /// The smallest difference that it shows.
+    fn mde(&self) -> Option<f64> {
+        let units = self.units?;
+        self.noise.mde(units, self.seeds, self.level, self.power)
+    }
+
+    /// What would show the difference, twice the difference, and the smallest one that is shown
+    /// now; ascending.
+    fn targets(&self, difference: f64) -> Vec<Target> {
+        let mut differences = vec![difference, 2.0 * difference];
+        differences.extend(self.mde());
+        differences.retain(|d| *d > 0.0 && *d <= 1.0);
+        differences.sort_by(f64::total_cmp);
+        differences.dedup_by(|a, b| round(*a) == round(*b));
+        let target = |difference| Target {
+            difference: round(difference),
+            by_units: self.by_units(difference),
+            by_seeds: self.by_seeds(difference),
+        };
+        differences.into_iter().map(target).collect()
+    }
+
+    fn by_units(&self, difference: f64) -> Option<Design> {
+        let noise = &self.noise;
+        let units = noise.cases_needed(difference, self.seeds, self.level, self.power)?;
+        Some(self.price.design(units, self.seeds))
+    }
+
+    fn by_seeds(&self, difference: f64) -> Option<Design> {
+        let (noise, units) = (&self.noise, self.units?);
+        let seeds = noise.seeds_needed(difference, units, self.level, self.power)?;
+        Some(self.price.design(units, seeds))
+    }
+
+    fn advice(&self, difference: f64, seed_share: f64) -> Advice {
+        match self.mde() {
+            Some(mde) if mde <= difference => Advice::Enough,
+            _ if seed_share < 0.5 => Advice::AddUnits,
+            _ if self.units.is_some() && self.by_seeds(difference).is_none() => Advice::AddUnits,
+            _ => Advice::AddSeeds,
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     domain::{
-        Figure, Grid, Ledger, Overall, Reading, SUMMARY_SCHEMA, SessionRecord, Steps, Summary,
-        SummaryStatus, VariantName, VariantSummary,
+        Amount, Figure, Grid, Ledger, Overall, Rate, Reading, SUMMARY_SCHEMA, SessionRecord, Steps,
+        Summary, SummaryStatus, VariantName, VariantSummary,
     },
     error::Result,
     stats::{
@@ -152,6 +152,63 @@ fn record(grid: &Grid, row: &SessionRow) -> Option<SessionRecord> {
     })
 }
 
+/// What the figures over all cases are made of.
+struct Whole<'a> {
+    /// In the order of their ids.
+    cases: &'a [CaseData],
+    units: &'a Units,
+    level: Level,
+}
+
+impl Whole<'_> {
+    fn sum(&self, of: fn(&CaseData) -> u64) -> u64 {
+        self.cases.iter().map(of).sum()
+    }
+
+    /// The share of the scored sessions of each case that a count is of.
+    fn shares(&self, count: fn(&CaseData) -> u64) -> Vec<Case> {
+        let shares = self.cases.iter().map(|c| Case::from(c.tally(count(c))));
+        shares.collect()
+    }
+
+    fn means(&self, of: fn(&CaseData) -> &[f64]) -> Vec<Case> {
+        self.cases.iter().map(|c| c.values(of(c))).collect()
+    }
+
+    fn rate(&self, cases: &[Case]) -> Rate {
+        rate(cases, self.units, self.level)
+    }
+
+    fn amount(&self, of: fn(&CaseData) -> &[f64]) -> Amount {
+        let values: Vec<&[f64]> = self.cases.iter().map(of).collect();
+        let scored = self.sum(|c| c.ledger.scored());
+        amount(&values, &self.means(of), scored, self.units, self.level)
+    }
+
+    fn steps(&self) -> Steps {
+        let mean = strata::log_t(&self.means(|c| &c.steps), self.units, self.level);
+        Steps {
+            mean: figure(mean),
+            completed: self.sum(|c| c.completed),
+            scored: self.sum(|c| c.ledger.scored()),
+        }
+    }
+
+    fn cost_per_pass(&self, passed: &[Case]) -> Figure {
+        let costs = self.means(|c| &c.cost_usd);
+        let ratio = strata::log_t_ratio(&costs, passed, self.units, self.level);
+        let known = self.sum(|c| c.cost_usd.len() as u64);
+        known_of(ratio, known, self.sum(|c| c.ledger.scored()))
+    }
+
+    /// For each k up to the seeds.
+    fn over_k(&self, kind: PassK, seeds: u64) -> BTreeMap<u32, Figure> {
+        let tallies: Vec<Tally> = self.cases.iter().map(|c| c.tally(c.passed)).collect();
+        let of = |k: u32| pass_k::overall(kind, k.into(), &tallies, self.units, self.level);
+        ks(seeds).map(|k| (k, figure(of(k).figure))).collect()
+    }
+}
+
 fn overall(
     grid: &Grid,
     by_id: &[usize],
@@ -160,69 +217,37 @@ fn overall(
     units: &Units,
     level: Level,
 ) -> Overall {
-    let scored: u64 = cases.iter().map(|c| c.ledger.scored()).sum();
-    let share = |count: fn(&CaseData) -> u64| -> Vec<Case> {
-        cases
-            .iter()
-            .map(|c| Case::from(c.tally(count(c))))
-            .collect()
+    let of = Whole {
+        cases,
+        units,
+        level,
     };
-    let means = |of: fn(&CaseData) -> &[f64]| -> Vec<Case> {
-        cases.iter().map(|c| c.values(of(c))).collect()
-    };
-    let total = |of: fn(&CaseData) -> &[f64]| {
-        let values: Vec<&[f64]> = cases.iter().map(of).collect();
-        amount(&values, &means(of), scored, units, level)
-    };
-    let passed = share(|c| c.passed);
+    let passed = of.shares(|c| c.passed);
     let missing = missing::bounds(&passed, units);
-    let tallies: Vec<Tally> = cases.iter().map(|c| c.tally(c.passed)).collect();
+    let left_out = by_id.iter().zip(cases);
+    let left_out = left_out.filter(|(_, case)| case.ledger.scored() == 0);
+    let metrics = metrics.iter();
+    let metrics = metrics.map(|(name, cases)| (name.clone(), metric(cases, units, level)));
     let seeds = grid.seeds.end - grid.seeds.start;
-    let pass_k = |kind: PassK| -> BTreeMap<u32, Figure> {
-        ks(seeds)
-            .map(|k| {
-                (
-                    k,
-                    figure(pass_k::overall(kind, k.into(), &tallies, units, level).figure),
-                )
-            })
-            .collect()
-    };
     Overall {
         pass_rate_bounds: bounds(&missing),
         incomplete: missing.incomplete,
-        left_out: by_id
-            .iter()
-            .zip(cases)
-            .filter(|(_, c)| c.ledger.scored() == 0)
-            .map(|(case, _)| grid.cases[*case].clone())
-            .collect(),
-        completion_rate: rate(&share(|c| c.completed), units, level),
-        steps_to_completion: Steps {
-            mean: figure(strata::log_t(&means(|c| &c.steps), units, level)),
-            completed: cases.iter().map(|c| c.completed).sum(),
-            scored,
-        },
-        verifier_score: rate(&means(|c| &c.scores), units, level),
-        blocked_steps: total(|c| &c.blocked),
-        budget_exhaustion_rate: rate(&share(|c| c.exhausted), units, level),
-        fallback_stop_rate: rate(&share(|c| c.fell_back), units, level),
-        tokens_in: total(|c| &c.tokens_in),
-        tokens_out: total(|c| &c.tokens_out),
-        cost_usd: total(|c| &c.cost_usd),
-        cost_per_pass: Some(known_of(
-            strata::log_t_ratio(&means(|c| &c.cost_usd), &passed, units, level),
-            cases.iter().map(|c| c.cost_usd.len() as u64).sum(),
-            scored,
-        )),
-        pass_at_k: pass_k(PassK::AtK),
-        pass_hat_k: pass_k(PassK::HatK),
+        left_out: left_out.map(|(at, _)| grid.cases[*at].clone()).collect(),
+        completion_rate: of.rate(&of.shares(|c| c.completed)),
+        steps_to_completion: of.steps(),
+        verifier_score: of.rate(&of.means(|c| &c.scores)),
+        blocked_steps: of.amount(|c| &c.blocked),
+        budget_exhaustion_rate: of.rate(&of.shares(|c| c.exhausted)),
+        fallback_stop_rate: of.rate(&of.shares(|c| c.fell_back)),
+        tokens_in: of.amount(|c| &c.tokens_in),
+        tokens_out: of.amount(|c| &c.tokens_out),
+        cost_usd: of.amount(|c| &c.cost_usd),
+        cost_per_pass: Some(of.cost_per_pass(&passed)),
+        pass_at_k: of.over_k(PassK::AtK, seeds),
+        pass_hat_k: of.over_k(PassK::HatK, seeds),
         variance: components(&passed),
-        metrics: metrics
-            .iter()
-            .map(|(name, cases)| (name.clone(), metric(cases, units, level)))
-            .collect(),
-        pass_rate: rate(&passed, units, level),
+        metrics: metrics.collect(),
+        pass_rate: of.rate(&passed),
     }
 }
 
