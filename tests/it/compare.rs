@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Folder;
+use crate::support::{Folder, RUN};
 
 /// Ten cases that `model` passes with a share of `passes` in 10, over twelve seeds, into `run`.
 fn run(folder: &Folder, model: &str, passes: u32, run: &str) {
@@ -27,16 +27,13 @@ fn run(folder: &Folder, model: &str, passes: u32, run: &str) {
         "farm.toml",
         format!("[models.{model}]\nkind = \"scripted\"\nscripts = \"{model}.jsonl\"\n"),
     );
-    let args = [
-        "run",
-        "cases.jsonl",
-        "--config",
-        "farm.toml",
-        "--sealed",
-        "sealed.jsonl",
-    ];
-    let more = ["--seeds", "12", "--quiet", "--out", run];
-    folder.farm(args.into_iter().chain(more)).exits(0);
+    run_again(folder, run);
+}
+
+/// What the folder holds now, into `run`.
+fn run_again(folder: &Folder, run: &str) {
+    let more = [run, "--config", "farm.toml", "--seeds", "12", "--quiet"];
+    folder.farm(RUN[..5].iter().chain(&more)).exits(0);
 }
 
 fn three_runs() -> Folder {
@@ -89,16 +86,7 @@ fn what_cannot_be_compared_is_said() {
     let folder = three_runs();
     let sealed = folder.read("sealed.jsonl").replace("yes", "no");
     folder.write("sealed.jsonl", sealed);
-    let args = [
-        "run",
-        "cases.jsonl",
-        "--config",
-        "farm.toml",
-        "--sealed",
-        "sealed.jsonl",
-    ];
-    let more = ["--seeds", "12", "--quiet", "--out", "other"];
-    folder.farm(args.into_iter().chain(more)).exits(0);
+    run_again(&folder, "other");
     for (sides, why) in [
         (&["weak-run"][..], "weak-run/weak alone cannot be compared"),
         (

@@ -1,10 +1,13 @@
 //! `farm report --failures`.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Said, farm, farm_at_home};
+use crate::{
+    schemas::assert_is,
+    support::{Folder, Said, farm, farm_at_home},
+};
 
 /// Three cases that fail, each in its way, and one that passes.
 const CASES: &str = r##"
@@ -147,9 +150,7 @@ fn every_failed_session_of_the_suite_is_in_one_group() {
     farm_at_home().args(run).arg(&out).assert().success();
     let said = report(&folder, &["--format", "json"]).exits(0);
     let failures: Value = serde_json::from_str(&said.stdout).unwrap();
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/schemas/failures.json");
-    let schema = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
-    assert!(jsonschema::is_valid(&schema, &failures), "{failures}");
+    assert_is("failures", &failures);
 
     // The same groups by what needs no step, counted from what the scorer said.
     let mut want: BTreeMap<String, u64> = BTreeMap::new();

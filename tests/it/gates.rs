@@ -36,6 +36,7 @@ fn a_run_is_judged_when_it_is_over() {
     let report = |gate: &str| judged(folder.farm(["report", "run", "--gate", gate]));
     assert_eq!(report("cost_usd <= 2").0, 0);
     assert_eq!(report("completion_rate <= 0").0, 1);
+    // A run that is over is judged again, and none of it runs.
     let resume = ["resume", "run", "--quiet", "--gate", "pass_rate >= 0.1"];
     assert_eq!(judged(folder.farm(resume)).0, 0);
 }
@@ -67,15 +68,7 @@ fn a_run_is_judged_against_another() {
 #[test]
 fn what_is_no_gate_is_said_first() {
     let folder = Folder::started();
-    let unscored = [
-        "run",
-        "eval/cases.jsonl",
-        "--unscored",
-        "--quiet",
-        "--out",
-        "unscored",
-    ];
-    folder.farm(unscored).exits(0);
+    folder.unscored("eval/cases.jsonl", &[]).exits(0);
     for (gate, why) in [
         ("pass_rat >= 0.8", "did you mean pass_rate?"),
         ("pass_rate", "write FIGURE >= NUMBER"),
@@ -105,10 +98,7 @@ fn what_is_no_gate_is_said_first() {
 fn an_unscored_run_passes_no_gate() {
     let folder = Folder::started();
     let gate = ["--gate", "cost_usd <= 100", "--gate", "pass_rate >= 0"];
-    let unscored = ["run", "eval/cases.jsonl", "--unscored", "--quiet"];
-    let more = ["--out", "unscored"];
-    let said = folder.farm(unscored.iter().chain(&more).chain(&gate));
-    let (code, said) = judged(said);
+    let (code, said) = judged(folder.unscored("eval/cases.jsonl", &gate));
     assert_eq!(code, 1, "{said}");
     insta::assert_snapshot!(said);
 }

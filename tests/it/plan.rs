@@ -1,10 +1,11 @@
 //! `farm plan`.
 
-use std::path::Path;
-
 use serde_json::Value;
 
-use crate::support::{Folder, Said, farm_at_home};
+use crate::{
+    schemas::assert_is,
+    support::{Folder, Said, farm_at_home},
+};
 
 /// The shipped suite with some seeds, as `run`.
 fn suite(seeds: &str) -> Folder {
@@ -59,9 +60,7 @@ parameters = { temperature = 0.0 }
 fn plan(folder: &Folder, more: &[&str]) -> Value {
     let said = folder.farm(["plan", "--json"].iter().chain(more)).exits(0);
     let plan: Value = serde_json::from_str(&said.stdout).unwrap();
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/schemas/plan.json");
-    let schema = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
-    assert!(jsonschema::is_valid(&schema, &plan), "{plan}");
+    assert_is("plan", &plan);
     plan
 }
 
@@ -214,15 +213,7 @@ fn seeds_that_are_copies_are_found() {
 #[test]
 fn what_cannot_be_planned_is_said() {
     let folder = Folder::with_one_case();
-    let run = [
-        "run",
-        "cases.jsonl",
-        "--unscored",
-        "--quiet",
-        "--out",
-        "run",
-    ];
-    folder.farm(run).exits(0);
+    folder.unscored("cases.jsonl", &[]).exits(0);
     let said = |args: &[&str]| -> Said { folder.farm(["plan"].iter().chain(args)).exits(2) };
     let all: String = [
         &["--difference", "0"][..],
@@ -230,8 +221,8 @@ fn what_cannot_be_planned_is_said() {
         &["--power", "0.3"],
         &["--level", "95"],
         &["nowhere"],
-        &["run/other"],
-        &["run"],
+        &["unscored/other"],
+        &["unscored"],
     ]
     .iter()
     .map(|args| format!("{}: {}", args.join(" "), said(args).stderr))
@@ -246,10 +237,10 @@ fn what_cannot_be_planned_is_said() {
     --level 95: error: --level: confidence level 95 is not between 0 and 1 (both excluded); write 0.95 for 95 %
     nowhere: error: there is no run nowhere: neither a folder of that name nor one under results/runs
     hint: name a run folder, its id or `latest`; `farm runs` lists the runs
-    run/other: error: run run has no variant other
+    unscored/other: error: run unscored has no variant other
     hint: it has scripted
-    run: error: no session of run/scripted is scored: it shows no noise
-    hint: `farm resume run` goes on with it, `--sealed FILE` scores it; `farm plan` without a run guesses
+    unscored: error: no session of unscored/scripted is scored: it shows no noise
+    hint: `farm resume unscored` goes on with it, `--sealed FILE` scores it; `farm plan` without a run guesses
     "#);
 }
 

@@ -47,6 +47,8 @@ fn every_format_says_the_same_twice() {
         &["--format", "junit"],
         &["--format", "svg"],
         &["--format", "svg", "--all"],
+        &["--format", "html"],
+        &["--traces", "all"],
     ] {
         let said = report(&folder, args).exits(0);
         assert_eq!(said.stderr, "", "{args:?}");

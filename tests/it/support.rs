@@ -160,6 +160,12 @@ impl Folder {
         self.farm(RUN[..5].iter().chain(&[out]))
     }
 
+    /// Runs cases without their sealed halves, into `unscored`.
+    pub(crate) fn unscored(&self, cases: &str, more: &[&str]) -> Said {
+        let run = ["run", cases, "--unscored", "--quiet", "--out", "unscored"];
+        self.farm(run.iter().chain(more))
+    }
+
     /// A JSON document, such as `run/summary.json`.
     pub(crate) fn json(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).unwrap()
