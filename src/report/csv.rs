@@ -2,7 +2,7 @@
 //!
 //! What is undefined or unknown is empty. Numbers are plain numbers. Text is what people, models
 //! and tools wrote, so it is made safe to look at: nothing in it is unseen (see
-//! [`visible`](super::text::visible)); where a spreadsheet would take it for a formula, an
+//! [`visible`]); where a spreadsheet would take it for a formula, an
 //! apostrophe stands before it; and after 32,000 characters, about what a spreadsheet's cell
 //! holds, it is cut off with `…`. Traces have it as it was.
 

@@ -132,12 +132,13 @@ impl Noise {
 }
 
 /// Pairs of units: the cases of each cluster as one, in the order of their first case, so that
-/// what is said of cases here holds of units. All pairs are scored on both sides.
+/// what is said of cases here holds of units. Cases that are not scored on both sides are left out.
 ///
-/// Cases that are not scored on both sides are left out. J cases become one whose mean is that of theirs and whose seeds make as much noise: variance/n =
-/// Σ(variance_i/n_i)/J². Such a unit counts [`unit_seeds`] = J²/Σ(1/n_i) seeds; a plan gives each
-/// of its J cases as many, so n is that over J, to the nearest whole number, and the variance is
-/// that of the unit's mean at one seed of each case.
+/// J cases become one whose mean is that of theirs and whose seeds make as much noise: variance/n =
+/// Σ(variance_i/n_i)/J². Such a unit counts J²/Σ(1/n_i) seeds, as in
+/// [`reg_paired_t`](super::paired::reg_paired_t). A plan gives each of its J cases as many: n is
+/// that number over J, to the nearest whole one, and the variance is that of the unit's mean at
+/// one seed of each case.
 pub fn joined(pairs: &[Pair], units: &Units) -> Vec<Pair> {
     let mut of_unit: BTreeMap<usize, Vec<&Pair>> = BTreeMap::new();
     let scored = pairs
