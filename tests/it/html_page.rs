@@ -40,35 +40,54 @@ fn embedded(page: &str, id: &str) -> Option<Value> {
     Some(serde_json::from_str(rest.split_once("</script>")?.0).unwrap())
 }
 
-/// The seeds of a case whose traces are in the page.
-fn seeds(page: &str, id: &str) -> Vec<String> {
-    let traces = embedded(page, id);
-    let sessions = traces.as_ref().and_then(|t| t["sessions"].as_object());
-    sessions.map_or_else(Vec::new, |s| s.keys().cloned().collect())
+/// For each seed of a case, whether its trace is in the page.
+fn traced(page: &str, case: &str) -> [bool; 2] {
+    [0, 1].map(|seed| embedded(page, &format!("t-0-{case}-{seed}")).is_some())
+}
+
+/// The words on which traces are in the page.
+fn words(page: &str) -> String {
+    let data = embedded(page, "data").unwrap();
+    let parts = data["traces"].as_array().unwrap();
+    parts
+        .iter()
+        .map(|part| part["text"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
 fn a_page_holds_the_traces_that_are_asked_for() {
     let folder = ran();
     for (more, good, bad, says) in [
-        (&[][..], 2, 2, "The traces of all sessions"),
-        (&["--traces", "all"], 2, 2, "The traces of all sessions"),
+        (&[][..], true, true, "The traces of all sessions"),
+        (
+            &["--traces", "all"],
+            true,
+            true,
+            "The traces of all sessions",
+        ),
         (
             &["--traces", "failed"],
-            0,
-            2,
+            false,
+            true,
             "traces of 2 of 2 failed or errored sessions and of 0 of 2 others",
         ),
-        (&["--traces", "none"], 0, 0, "No traces are in this page"),
+        (
+            &["--traces", "none"],
+            false,
+            false,
+            "No traces are in this page",
+        ),
     ] {
         let page = page(&folder, more);
-        assert_eq!(seeds(&page, "t-0-0").len(), good, "{more:?}");
-        assert_eq!(seeds(&page, "t-0-1").len(), bad, "{more:?}");
-        assert!(page.contains(says), "{more:?}");
-        let groups = embedded(&page, "data").unwrap()["sessions"]["groups"].clone();
-        let mark = |n: usize| if n > 0 { "11" } else { "00" };
-        assert_eq!(groups[0]["traces"], mark(good));
-        assert_eq!(groups[1]["traces"], mark(bad));
+        for (case, here) in [("0", good), ("1", bad)] {
+            assert_eq!(traced(&page, case), [here; 2], "{more:?}");
+            let head = embedded(&page, &format!("c-0-{case}"));
+            assert_eq!(head.is_some(), here, "{more:?}");
+            let list = embedded(&page, &format!("s-0-{case}")).unwrap();
+            assert_eq!(list["steps"], json!([2, 2]), "{more:?}");
+        }
+        assert!(words(&page).contains(says), "{more:?}");
     }
 }
 
@@ -92,13 +111,12 @@ fn what_models_and_tools_said_is_data() {
     let page = page(&folder, &[]);
     assert_eq!(page.matches("<img").count(), 1, "the plot");
     assert!(!page.contains('\u{202e}'));
-    // The data, two cases, and the script.
-    assert_eq!(page.matches("<script").count(), 4);
-    assert_eq!(page.matches("</script").count(), 4);
+    // The data, of two cases each what is shared, two traces and the list; and the script.
+    assert_eq!(page.matches("<script").count(), 10);
+    assert_eq!(page.matches("</script").count(), 10);
     let seen = HOSTILE.replace('\u{202e}', "\\u{202e}");
-    let traces = embedded(&page, "t-0-1").unwrap();
-    assert_eq!(traces["task"], seen);
-    let session = &traces["sessions"]["1"];
+    assert_eq!(embedded(&page, "c-0-1").unwrap()["task"], seen);
+    let session = embedded(&page, "t-0-1-1").unwrap();
     let step = &session["steps"][0];
     assert_eq!(step["thought"], seen);
     assert_eq!(step["tool"]["name"], "calculator");
@@ -124,5 +142,5 @@ fn a_published_run_has_a_page_without_sessions() {
     let data = embedded(&page, "data").unwrap();
     assert_eq!(data["sessions"], Value::Null);
     assert_eq!(data["rows"].as_array().unwrap().len(), 2);
-    assert_eq!(embedded(&page, "t-0-0"), None);
+    assert_eq!(embedded(&page, "s-0-0"), None);
 }

@@ -25,7 +25,10 @@ pub(super) struct CaseRow<'a> {
     /// The largest plausible failure rate of a case that always passed.
     may_fail: Option<Number>,
     flakiness: Option<Number>,
+    /// The mean of completed sessions.
     steps: Option<Number>,
+    /// The sessions that it rests on, of those scored: `9/12`.
+    completed: String,
     score: Option<Number>,
     cost: Option<Number>,
     /// `name k/n`: failed in k of n sessions.
@@ -60,6 +63,7 @@ fn row(variant: usize, case: &CaseSummary) -> CaseRow<'_> {
         may_fail: number(case.max_failure_rate),
         flakiness: number(case.flakiness),
         steps: number(case.steps.mean.estimate),
+        completed: format!("{}/{}", case.steps.completed, case.steps.scored),
         score: number(case.verifier_score.estimate),
         cost: case
             .cost_usd

@@ -5,9 +5,10 @@ use serde::Serialize;
 use super::{
     Page,
     cases::{self, CaseRow},
-    escape::name,
+    overview::{self, Part},
     sessions::Sessions,
 };
+use crate::report::text;
 
 /// The data of the page, but for the traces.
 #[derive(Serialize)]
@@ -20,6 +21,8 @@ pub(super) struct Data<'a> {
     rows: Vec<CaseRow<'a>>,
     /// Null when they are not there.
     sessions: Option<Sessions>,
+    /// Which traces are in the page.
+    traces: Vec<Part>,
 }
 
 #[derive(Serialize)]
@@ -29,11 +32,12 @@ struct CaseData<'a> {
 }
 
 impl<'a> Data<'a> {
-    pub fn new(page: &Page<'a>, sessions: Option<Sessions>) -> Self {
+    /// Of a page that has these `sessions`, and of traces what `words` say.
+    pub fn new(page: &Page<'a>, sessions: Option<Sessions>, words: &str) -> Self {
         let names = page.summary.variants.iter().map(|v| v.variant.as_str());
         let cases = page.cases.iter().map(|case| CaseData {
             id: case.id.as_str(),
-            tags: case.tags.iter().map(|tag| name(tag)).collect(),
+            tags: case.tags.iter().map(|tag| text::one_line(tag)).collect(),
         });
         Self {
             run: page.run.to_owned(),
@@ -41,6 +45,7 @@ impl<'a> Data<'a> {
             cases: cases.collect(),
             rows: cases::rows(page.summary),
             sessions,
+            traces: overview::parts(words),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Text on its way into the page.
 
-use serde::Serialize;
+use std::io;
 
-use crate::{
-    error::{Context, Result},
-    report::text,
-};
+use serde::Serialize;
+use serde_json::ser::Formatter;
+
+use crate::report::text;
 
 /// The longest text of a trace that is taken whole, in characters.
 const LONGEST: usize = 50_000;
@@ -44,26 +44,34 @@ impl Said {
     }
 }
 
-/// A name that others gave: one line, nothing unseen.
-pub(super) fn name(name: &str) -> String {
-    text::visible(name).replace(['\n', '\t'], " ")
+/// Writes a value as JSON that may stand in a `<script>` element: nothing in it ends the element,
+/// begins another or a comment, or ends a line of script.
+pub(super) fn json(out: &mut dyn io::Write, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, InScript))?;
+    Ok(())
 }
 
-/// A value as JSON that may stand in a `<script>` element: nothing in it ends the element, begins
-/// another or a comment, or ends a line of script.
-pub(super) fn json(value: &impl Serialize) -> Result<String> {
-    let json = serde_json::to_string(value).internal(|| "the data of the page".to_owned())?;
-    // These characters occur inside strings alone, where JSON has an escape for each.
-    let mut out = String::with_capacity(json.len() + json.len() / 16);
-    for c in json.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+/// These characters occur inside strings alone, where JSON has an escape for each.
+struct InScript;
+
+impl Formatter for InScript {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+            let (plain, from) = rest.split_at(at);
+            out.write_all(plain.as_bytes())?;
+            let mut chars = from.chars();
+            for c in chars.by_ref().take(1) {
+                write!(out, "\\u{:04x}", u32::from(c))?;
             }
-            _ => out.push(c),
+            rest = chars.as_str();
         }
+        out.write_all(rest.as_bytes())
     }
-    Ok(out)
 }
 
 /// An SVG document as the address of an image: there its style is its own and it can run nothing.
@@ -95,6 +103,12 @@ mod tests {
 
     use super::*;
 
+    fn written(value: &impl Serialize) -> String {
+        let mut out = Vec::new();
+        super::json(&mut out, value).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
     #[test]
     fn nothing_leaves_the_element() {
         for hostile in [
@@ -103,14 +117,14 @@ mod tests {
             "]]>&lt;\u{2028}\u{2029}\"'\\",
         ] {
             let value = json!({ hostile: [hostile] });
-            let text = super::json(&value).unwrap();
+            let text = written(&value);
             assert!(
                 !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']),
                 "{text}"
             );
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
         }
-        assert_eq!(super::json(&"</s>&").unwrap(), r#""\u003c/s\u003e\u0026""#);
+        assert_eq!(written(&"</s>ä&"), r#""\u003c/s\u003eä\u0026""#);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod cases;
 mod data;
+mod element;
 mod escape;
 mod overview;
 mod policy;
@@ -26,8 +27,10 @@ use crate::{
     report::forest,
     store::{Export, Manifest},
 };
+use data::Data;
+use element::put;
 use sessions::Sessions;
-use traces::Chosen;
+use traces::Held;
 pub use traces::Traces;
 
 /// The name says that what it is given is escaped for HTML.
@@ -62,32 +65,29 @@ pub struct Page<'a> {
     pub traces: Traces,
 }
 
-/// Writes the page. Traces go through memory one case at a time.
+/// Writes the page. Of traces and of lists of sessions, one is in memory at a time.
 ///
 /// # Errors
 /// When the sessions cannot be read, or `out` cannot be written to.
 pub fn write(page: &Page<'_>, out: &mut dyn io::Write) -> Result<()> {
-    let chosen = match page.sessions {
-        None => Chosen::default(),
-        Some(export) => Chosen::of(export, page.traces)?,
+    let out = &mut io::BufWriter::new(out);
+    put(out, top(page)?)?;
+    let (sessions, words) = match page.sessions {
+        None => (None, Vec::new()),
+        Some(export) => {
+            let words = Held::write(export, page.traces, out)?.words(page.run);
+            (Some(Sessions::write(export, out)?), words)
+        }
     };
-    let sessions = match page.sessions {
-        None => None,
-        Some(export) => Some(Sessions::read(export, &chosen)?),
-    };
-    put(out, &top(page, &chosen)?)?;
-    if let Some(export) = page.sessions {
-        traces::each_case(export, &chosen, |variant, case, traces| {
-            data_element(out, &format!("t-{variant}-{case}"), traces)
-        })?;
-    }
-    data_element(out, "data", &data::Data::new(page, sessions))?;
-    put(out, &format!("<script>{SCRIPT}</script>\n"))?;
-    put(out, "</body>\n</html>\n")
+    let data = Data::new(page, sessions, &words.join(" "));
+    element::data(out, "data", &data)?;
+    put(out, format!("<script>{SCRIPT}</script>\n"))?;
+    put(out, "</body>\n</html>\n")?;
+    element::flush(out)
 }
 
 /// All that stands above the data.
-fn top(page: &Page<'_>, chosen: &Chosen) -> Result<String> {
+fn top(page: &Page<'_>) -> Result<String> {
     let top = Top {
         policy: policy::policy(STYLE, SCRIPT),
         style: STYLE,
@@ -99,10 +99,7 @@ fn top(page: &Page<'_>, chosen: &Chosen) -> Result<String> {
         notes: overview::notes(page.summary),
         is_plot_open: page.cases.len() <= OPEN_PLOT,
         forest: escape::image(&forest::render(page.summary, Some(forest::MARKS))),
-        traces: page.sessions.map(|_| {
-            let words = chosen.words(page.run).join(" ");
-            overview::parts(&words)
-        }),
+        has_sessions: page.sessions.is_some(),
     };
     let failed = || "the page's template failed".to_owned();
     let mut env = Environment::new();
@@ -125,20 +122,5 @@ struct Top {
     is_plot_open: bool,
     /// The plot of pass rates, as the address of an image.
     forest: String,
-    /// What is in the page of traces; none without sessions.
-    traces: Option<Vec<overview::Part>>,
-}
-
-/// Data for the script: an element that the browser neither runs nor shows.
-fn data_element(out: &mut dyn io::Write, id: &str, value: &impl Serialize) -> Result<()> {
-    let json = escape::json(value)?;
-    put(
-        out,
-        &format!("<script type=\"application/json\" id=\"{id}\">{json}</script>\n"),
-    )
-}
-
-fn put(out: &mut dyn io::Write, text: &str) -> Result<()> {
-    out.write_all(text.as_bytes())
-        .internal(|| "the page cannot be written".to_owned())
+    has_sessions: bool,
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Page, escape::name};
+use super::Page;
 use crate::{
     domain::{Figure, Ledger, Reading, Summary, VariantSummary},
     report::{
@@ -106,13 +106,13 @@ impl Run {
         }
         let level = page.summary.variants.first();
         Self {
-            id: name(&manifest.run),
-            farm: name(&manifest.farm),
+            id: text::one_line(&manifest.run),
+            farm: text::one_line(&manifest.farm),
             created: manifest.created.get(..16).map_or_else(
-                || name(&manifest.created),
+                || text::one_line(&manifest.created),
                 |at| format!("{} UTC", at.replace('T', " ")),
             ),
-            suite: name(&manifest.inputs.cases),
+            suite: text::one_line(&manifest.inputs.cases),
             plan: plan.join(" × "),
             level: level.map_or_else(String::new, |v| text::level(&v.overall.pass_rate.fixed)),
             reading: match page.summary.reading {

@@ -29,7 +29,7 @@ function caseTable() {
   const numbers = [
     ["may fail", "may_fail", "Largest failure rate still plausible of a case that always passed"],
     ["flaky", "flakiness", "Chance that two seeds of the case disagree"],
-    ["steps", "steps", "Mean steps of completed sessions"],
+    ["steps", "steps", "Mean steps of completed sessions, and these of all that were scored"],
     ["cost", "cost", "Mean US dollars of a session"],
     ["score", "score", "Mean score of all judgments"],
   ].filter(([, key]) => data.rows.some((row) => row[key] !== null));
@@ -41,7 +41,7 @@ function caseTable() {
     { head: "n", kind: "num", key: (row) => Number.parseInt(row.n, 10), cell: (row) => row.n },
     { head: "label", kind: "name", key: (row) => row.label, cell: (row) => (row.label ? word(row.label) : "–") },
     ...numbers.map(([head, key, title]) => (
-      { head, title, kind: "num minor", key: (row) => value(row[key]), cell: (row) => number(row[key]) })),
+      { head, title, kind: "num minor", key: (row) => value(row[key]), cell: (row) => [number(row[key]), key === "steps" ? el("span", { class: "rest" }, ` ${row.completed}`) : null] })),
     { head: "failed checks", kind: "checks", key: (row) => row.checks.length, cell: checks },
   ];
   return new Table(document.getElementById("case-table"), {
@@ -78,23 +78,27 @@ function caseLink(row) {
 }
 
 /** Sessions as rows. */
-function sessionsOf({ checks: names, ways, groups }) {
-  return groups.flatMap((group) => group.ways.map((at, i) => {
-    const way = ways[at];
-    return {
-      variant: group.variant,
-      variant_name: data.variants[group.variant],
-      case_index: group.case,
-      case: data.cases[group.case].id,
-      seed: group.seed + i,
-      state: way.state,
-      status: way.status,
-      limit: way.limit,
-      failed: way.failed.map((check) => names[check]),
-      steps: group.steps[i],
-      cost: group.cost[i],
-      traced: group.traces[i] === "1",
-    };
+function sessionsOf({ first_seed, checks: names, ways }) {
+  return data.variants.flatMap((variant_name, variant) => data.cases.flatMap((of, case_index) => {
+    const group = embedded(`s-${variant}-${case_index}`);
+    return group.ways.map((at, i) => {
+      const way = ways[at];
+      const seed = first_seed + i;
+      return {
+        variant,
+        variant_name,
+        case_index,
+        case: of.id,
+        seed,
+        state: way.state,
+        status: way.status,
+        limit: way.limit,
+        failed: way.failed.map((check) => names[check]),
+        steps: group.steps[i],
+        cost: group.cost[i],
+        traced: document.getElementById(`t-${variant}-${case_index}-${seed}`) !== null,
+      };
+    });
   }));
 }
 
@@ -139,6 +143,8 @@ const sessions = data.sessions === null ? [] : sessionsOf(data.sessions);
 let sessionTable = null;
 if (data.sessions !== null) {
   sessionTable = makeSessionTable(sessions);
+  document.getElementById("traces").append(
+    ...data.traces.map(({ text, is_command }) => (is_command ? el("code", {}, text) : text)));
   const ended = sessions.filter((session) => session.steps !== null);
   document.getElementById("charts").append(
     ...spread("Steps", data.variants, ended, (session) => session.steps, String, true),
@@ -160,7 +166,6 @@ function follow() {
     }
     return;
   }
-  const traces = session.traced ? embedded(`t-${session.variant}-${session.case_index}`) : null;
   const list = sessionTable.shown;
   const at = list.indexOf(session);
   const go = (to, text, label) => el("button", { type: "button", disabled: to === undefined,
@@ -172,7 +177,7 @@ function follow() {
         go(at < 0 ? undefined : list[at - 1], "←", "previous session (left arrow)"),
         go(at < 0 ? undefined : list[at + 1], "→", "next session (right arrow)"),
         el("button", { type: "button", title: "Esc", onclick: () => dialog.close() }, "close"))),
-    el("div", { class: "view", tabindex: 0 }, sessionView(session, traces, data.run)));
+    el("div", { class: "view", tabindex: 0 }, sessionView(session)));
   if (!dialog.open) dialog.showModal();
   dialog.querySelector(".view").focus();
 }

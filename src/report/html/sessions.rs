@@ -1,25 +1,25 @@
 //! The list of sessions, said briefly: there may be many.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{collections::HashMap, hash::Hash, io};
 
 use serde::Serialize;
 
-use super::{escape::name, traces::Chosen};
+use super::element;
 use crate::{
     domain::SessionState,
     error::Result,
+    report::text,
     store::{Export, Score, SessionRow},
 };
 
-/// All planned sessions.
-#[derive(Default, Serialize)]
+/// What the sessions of all cases share. Each case has an element of its own.
+#[derive(Serialize)]
 pub(super) struct Sessions {
+    first_seed: u64,
     /// The names of checks that failed somewhere.
     checks: Index<String>,
     /// The ways in which sessions stand.
     ways: Index<Way>,
-    /// One a variant and case.
-    groups: Vec<Group>,
 }
 
 /// One way to stand; sessions name it by its index.
@@ -34,54 +34,38 @@ struct Way {
 }
 
 /// The sessions of one case under one variant, seeds ascending without a gap.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Group {
-    /// Index of the variant.
-    variant: usize,
-    /// Index of the case.
-    case: usize,
-    /// The first seed.
-    seed: u64,
     /// Indices of ways.
     ways: Vec<usize>,
     steps: Vec<Option<u32>>,
     /// US dollars.
     cost: Vec<Option<f64>>,
-    /// A `1` for each whose trace is in the page, a `0` for others.
-    traces: String,
 }
 
 impl Sessions {
-    /// Reads them, one at a time.
+    /// Writes an element a variant and case, with all its planned sessions.
     ///
     /// # Errors
-    /// When the database cannot be read.
-    pub fn read(export: &Export<'_>, chosen: &Chosen) -> Result<Self> {
-        let mut sessions = Self::default();
+    /// When the database cannot be read, or `out` cannot be written to.
+    pub fn write(export: &Export<'_>, out: &mut dyn io::Write) -> Result<Self> {
         let grid = export.grid;
+        let mut sessions = Self {
+            first_seed: grid.seeds.start,
+            checks: Index::default(),
+            ways: Index::default(),
+        };
         for variant in 0..grid.variants.len() {
             for case in 0..grid.cases.len() {
-                let mut group = Group {
-                    variant,
-                    case,
-                    seed: grid.seeds.start,
-                    ways: Vec::new(),
-                    steps: Vec::new(),
-                    cost: Vec::new(),
-                    traces: String::new(),
-                };
+                let mut group = Group::default();
                 for row in export.reader.rows_of(grid, variant, case) {
-                    let (id, row) = row?;
+                    let (_, row) = row?;
                     let outcome = row.as_ref().and_then(|row| row.outcome.as_ref());
                     group.steps.push(outcome.map(|o| o.steps_used));
                     group.cost.push(outcome.and_then(|o| o.cost_usd));
                     group.ways.push(sessions.way(row.as_ref()));
-                    group.traces.push(match chosen.has(id) {
-                        true => '1',
-                        false => '0',
-                    });
                 }
-                sessions.groups.push(group);
+                element::data(out, &format!("s-{variant}-{case}"), &group)?;
             }
         }
         Ok(sessions)
@@ -93,7 +77,7 @@ impl Sessions {
             Some(Score::Judged(checks)) => {
                 let failed = checks.iter().filter(|check| !check.passed);
                 failed
-                    .map(|check| self.checks.of(name(&check.name)))
+                    .map(|check| self.checks.of(text::one_line(&check.name)))
                     .collect()
             }
             _ => Vec::new(),

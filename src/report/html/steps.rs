@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::escape::{Said, name};
+use super::escape::Said;
 use crate::{
     domain::{
         DecidedCall,
         trace::{Record, RunEnd, Step, StepLine},
     },
-    report::session,
+    report::{session, text},
     store::Score,
 };
 
@@ -43,6 +43,9 @@ struct StepData {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     mended: Vec<Said>,
     judgments: Vec<JudgmentData>,
+    /// Blocked, or with an error for its observation.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    failed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     observation: Option<ObservationData>,
 }
@@ -102,7 +105,10 @@ impl SessionTrace {
         }
         match score {
             Some(Score::Judged(checks)) => {
-                trace.checks = checks.iter().map(|c| (name(&c.name), c.passed)).collect();
+                trace.checks = checks
+                    .iter()
+                    .map(|c| (text::one_line(&c.name), c.passed))
+                    .collect();
             }
             Some(Score::Failed(why)) => trace.unscored = Some(Said::new(why)),
             None => {}
@@ -138,13 +144,14 @@ impl StepData {
                 .judgments
                 .iter()
                 .map(|judgment| JudgmentData {
-                    verifier: name(&judgment.verifier),
+                    verifier: text::one_line(&judgment.verifier),
                     passed: judgment.passed,
                     score: format!("{:.2}", judgment.score),
                     reason: Said::new(&judgment.reason),
                     code: judgment.code.map(|code| code.as_str()),
                 })
                 .collect(),
+            failed: step.is_failed(),
             observation: step.observation.as_ref().map(|seen| ObservationData {
                 kind: match (is_blocked, seen.ok) {
                     (true, _) => "blocked",
@@ -165,17 +172,17 @@ impl CallData {
             (None, Value::Object(args)) if !args.is_empty() => args
                 .iter()
                 .map(|(key, value)| {
-                    let text = match value {
-                        Value::String(text) if text.contains('\n') => text.clone(),
+                    let said = match value {
+                        Value::String(said) if said.contains('\n') => said.clone(),
                         value => value.to_string(),
                     };
-                    (name(key), Said::new(&text))
+                    (text::one_line(key), Said::new(&said))
                 })
                 .collect(),
             (None, args) => vec![(String::new(), Said::new(&args.to_string()))],
         };
         Self {
-            name: name(&call.tool),
+            name: text::one_line(&call.tool),
             args,
         }
     }

@@ -123,6 +123,7 @@ fn rows_of_cases_hold_numbers_and_text() {
     assert_eq!(row["rate_text"], "0.375 [0.137, 0.694]");
     assert_eq!(row["n"], "8/12");
     assert_eq!(row["steps"], json!([3.0, "3.000"]));
+    assert_eq!(row["completed"], "8/8");
     assert_eq!(row["may_fail"], Value::Null);
     assert_eq!(row["checks"], json!(["answer_number 5/8"]));
     assert_eq!(row["missing"], "2 errored, 2 not_run");
