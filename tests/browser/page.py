@@ -15,12 +15,15 @@ SESSIONS = suite.CASES * suite.SEEDS * len(suite.VARIANTS)
 CASES, LIST, VIEW = "#case-table", "#session-table", "#session[open]"
 
 
-def make(farm, folder):
-    """Runs the suite; the page of it."""
-    suite.write(folder)
+def make(farm, folder, seeds):
+    """Runs a suite; the page of it."""
     run = [farm, "run", "cases.jsonl", "--config", "farm.toml", "--sealed", "sealed.jsonl",
-           "--seeds", str(suite.SEEDS), "--out", "run", "--quiet"]
+           "--seeds", str(seeds), "--out", "run", "--quiet"]
     subprocess.run(run, cwd=folder, check=True)
+    return report(farm, folder)
+
+
+def report(farm, folder):
     page = folder / "page.html"
     with page.open("wb") as out:
         subprocess.run([farm, "report", "run", "--format", "html"], cwd=folder, check=True, stdout=out)
@@ -62,13 +65,20 @@ def matching(browser):
     return int(said.split()[0].replace(",", ""))
 
 
+def means(browser):
+    """Mean steps with the sessions that they rest on."""
+    return [text.split(" ") for text in column(browser, CASES, "steps")]
+
+
 def sorting(browser):
     sort(browser, CASES, "steps")
-    steps = [float(text) for text in column(browser, CASES, "steps") if text != "–"]
+    steps = [float(mean) for mean, _ in means(browser) if mean != "–"]
     assert len(steps) > 10 and steps == sorted(steps), steps
     sort(browser, CASES, "steps")
-    steps = [float(text) for text in column(browser, CASES, "steps") if text != "–"]
+    steps = [float(mean) for mean, _ in means(browser) if mean != "–"]
     assert len(steps) > 10 and steps == sorted(steps, reverse=True), steps
+    rest = {rest for _, rest in means(browser)}
+    assert all(re.fullmatch(rf"\d+/{suite.SEEDS}", of) for of in rest), rest
 
 
 def filtering(browser, scores):
@@ -114,8 +124,12 @@ def reading(browser, scores):
     browser.press(f"{VIEW} .view", "\ue014")  # right arrow
     browser.wait("document.querySelector(of[0]).textContent === of[1]", f"{VIEW} h2",
                  column(browser, LIST, "session")[1])
-    browser.press(f"{VIEW} .view", "\ue00c")  # escape
+    browser.ask("POST", "/back", {})
     browser.wait("!document.querySelector(of[0])", VIEW)
+    browser.click(f"{LIST} tbody a")
+    browser.wait("document.querySelector(of[0])", VIEW)
+    leave(browser)
+    assert browser.run("return location.hash") == "#sessions"
 
     key = next(line["key"] for line in scores if line["state"] == "failed" and "/read-" in line["key"])
     browser.run("location.hash = arguments[0]", key)
@@ -125,6 +139,63 @@ def reading(browser, scores):
     browser.click(f"{long} button")
     assert browser.run("return document.querySelector(arguments[0]).textContent.split('\\n').length",
                        f"{long} .said") > 250
+
+
+def elsewhere(browser, scores):
+    """What is not in the page is said with the command that shows it."""
+    key = next(line["key"] for line in scores if line["state"] == "failed" and "/total-000/" in line["key"])
+    says(browser, key, f"farm trace show {key} --run run --full", ".task")
+    # Failed sessions come first, and not all of them fit.
+    key = next(line["key"] for line in reversed(scores) if line["state"] == "passed")
+    says(browser, key, f"not in this page: farm trace show {key} --run run shows it")
+    says(browser, "plain/total-000/20", "no such session; its seeds are 0 to 19")
+    leave(browser)
+
+
+def says(browser, key, what, where=""):
+    """Goes to the address of a session; what is said there."""
+    browser.run("location.hash = arguments[0]", key)
+    browser.wait("document.querySelector(of[0])?.textContent === of[1]", f"{VIEW} h2", key)
+    said = browser.text(f"{VIEW} {where} .note")
+    assert what in said, said
+
+
+def leave(browser):
+    browser.press(f"{VIEW} .view", "\ue00c")  # escape
+    browser.wait("!document.querySelector(of[0])", VIEW)
+
+
+def wide(browser, page):
+    """Many variants, named like each other: a row leads to its own sessions alone."""
+    show(browser, page)
+    assert matching(browser) == len(suite.WIDE) * suite.WIDE_SEEDS
+    variant = column(browser, CASES, "variant")[0]
+    browser.click(f"{CASES} tbody a")
+    want = [f"{variant}/{suite.WIDE_CASE}/{seed}" for seed in range(suite.WIDE_SEEDS)]
+    assert column(browser, LIST, "session") == want, column(browser, LIST, "session")
+    browser.click(f"{LIST} tbody a")
+    browser.wait("document.querySelector(of[0])?.textContent === of[1]", f"{VIEW} h2", want[0])
+    assert browser.run("return document.querySelectorAll('figure').length") == 2
+    quiet(browser, page)
+
+
+def published(browser, page):
+    """Without the database there are no sessions, and their addresses say how they are seen."""
+    show(browser, page)
+    key = f"{suite.WIDE[0]}/{suite.WIDE_CASE}/0"
+    says(browser, key, f"farm trace show {key} --run run shows it")
+    says(browser, f"{suite.WIDE[0]}/$(other)/0", "no such variant or case")
+    quiet(browser, page)
+
+
+def show(browser, page):
+    """Opens a page; the seconds that it took."""
+    browser.open("about:blank")
+    browser.log("performance")  # what was asked for before
+    began = time.monotonic()
+    browser.open(page.as_uri())
+    browser.wait("'ready' in document.documentElement.dataset")
+    return time.monotonic() - began
 
 
 def quiet(browser, page):
@@ -143,22 +214,20 @@ def quiet(browser, page):
 def main(farm):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         folder = Path(folder)
-        page = make(str(Path(farm).resolve()), folder)
+        farm = str(Path(farm).resolve())
+        suite.write(folder)
+        page = make(farm, folder, suite.SEEDS)
         scores = [json.loads(line) for line in (folder / "run/scores.jsonl").open()]
         assert len(scores) == SESSIONS, len(scores)
         size = page.stat().st_size
         assert size < 20_000_000, f"{size} bytes"
         with Browser(folder / "profile") as browser:
-            browser.open("about:blank")
-            browser.log("performance")  # what the browser's own first page asked for
-            began = time.monotonic()
-            browser.open(page.as_uri())
-            browser.wait("'ready' in document.documentElement.dataset")
-            took = time.monotonic() - began
+            took = show(browser, page)
             assert matching(browser) == SESSIONS, matching(browser)
             sorting(browser)
             filtering(browser, scores)
             reading(browser, scores)
+            elsewhere(browser, scores)
             browser.open("about:blank")
             browser.open(page.as_uri() + "#careful/loop-002/0")
             browser.wait("document.querySelector(of[0])?.textContent === of[1]", f"{VIEW} h2",
@@ -166,6 +235,11 @@ def main(farm):
             assert len(browser.run("return [...document.querySelectorAll('.step')].map(String)")) == 8
             assert browser.text(f"{VIEW} .end").endswith("budget_exhausted (steps)")
             quiet(browser, page)
+            other = folder / "wide"
+            suite.write_wide(other)
+            wide(browser, make(farm, other, suite.WIDE_SEEDS))
+            (other / "run/farm.db").unlink()
+            published(browser, report(farm, other))
     print(f"page of {SESSIONS:,} sessions: {size / 1e6:.1f} MB, opens in {took:.2f} s")
 
 

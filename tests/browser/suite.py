@@ -10,6 +10,12 @@ HOSTILE = "</script><img src=x onerror=\"window.hacked=1\"><!-- <script>window.h
 BIDI = "price \u202e00.1\u202c\u200b end\x1b[2J\u2028"
 TAG = "odd <b>tag</b>"
 CHECK = "</script>says & so"
+# More than a page takes of one text.
+LONG = " and more" * 6_000
+
+# Many variants, named like each other, of one case.
+WIDE_CASE, WIDE_SEEDS = "a.case.with.dots", 3
+WIDE = [f"v{a}{mark}{b}" for a in ("", "1", "1.1") for mark in "-._" for b in range(12)]
 
 
 def reply(content=None, calls=(), cost=0.0):
@@ -67,6 +73,8 @@ def write(folder: Path):
         kind = KINDS[i % len(KINDS)]
         name = f"{kind.__name__}-{i:03}"
         task = f"Say the number of case {i}.\nIt is not {HOSTILE if kind is hostile else 'hard'}."
+        if i == 0:
+            task += LONG
         case = {"id": name, "task": task, "tags": [kind.__name__] + ([TAG] if kind is hostile else [])}
         cases.append(case | ({"files": "files"} if kind is read else {}))
         checks = [{"kind": "answer_number", "equals": 12}, {"kind": "status", "is": "completed"}]
@@ -87,3 +95,17 @@ def write(folder: Path):
         f'[models.{name}]\nkind = "scripted"\nscripts = "{name}.jsonl"\n' for name in VARIANTS)
     session = '[session]\nprompt = "prompt.md"\ntools = ["calculator", "file_read"]\n'
     (folder / "farm.toml").write_text(session + models)
+
+
+def write_wide(folder: Path):
+    """The suite of many variants."""
+    folder.mkdir()
+    case = {"id": WIDE_CASE, "task": "Say the number."}
+    sealed = {"id": WIDE_CASE, "checks": [{"kind": "answer_number", "equals": 12}]}
+    script = {"case": WIDE_CASE, "script": total(0, 6)}
+    for name, value in {"cases": case, "sealed": sealed, "script": script}.items():
+        (folder / f"{name}.jsonl").write_text(json.dumps(value) + "\n")
+    (folder / "prompt.md").write_text("Say the number.\n")
+    models = "".join(
+        f'[models."{name}"]\nkind = "scripted"\nscripts = "script.jsonl"\n' for name in WIDE)
+    (folder / "farm.toml").write_text('[session]\nprompt = "prompt.md"\ntools = ["calculator"]\n' + models)

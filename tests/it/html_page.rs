@@ -127,7 +127,7 @@ fn what_models_and_tools_said_is_data() {
     assert_eq!(step["judgments"][0]["verifier"], "schema");
     assert_eq!(step["observation"]["kind"], "error");
     assert_eq!(session["steps"][1]["answer"], seen);
-    assert_eq!(session["end"]["status"], "completed");
+    assert_eq!(session["end"]["ended"], "completed");
     assert_eq!(session["checks"], json!([[CHECK, false]]));
     // The replies as received have this field, and are left out.
     assert!(!page.contains("finish_reason"));

@@ -1,5 +1,7 @@
 // Histograms: how steps and cost are spread over sessions.
 
+const MOST_VARIANTS = 24; // with a histogram each
+
 const CHART = { width: 480, height: 140, head: 18, foot: 22, bins: 24 };
 
 /** Bins of equal width over all values; one a value when these are few whole numbers. */
@@ -55,19 +57,23 @@ function tally(sessions, bins) {
   return counts;
 }
 
-/** The histograms of one measure, a variant each, on the same scales. */
+/** The histograms of one measure, on the same scales: one a variant, or one of all when these are many. */
 function spread(title, variants, sessions, measure, write, whole) {
   const known = sessions.filter((session) => measure(session) !== null);
   const values = known.map(measure);
   if (values.every((value) => value === 0)) {
-    const all = values.length === 0 ? "not known of any session" : "0 in every session that ended";
-    return [el("h3", {}, title), el("p", { class: "note" }, `${title} is ${all}.`)];
+    const all = values.length === 0 ? "Not known of any session." : "0 in every session that ended.";
+    return [el("h3", {}, title), el("p", { class: "note" }, all)];
   }
   const bins = binsOf(values, whole);
-  const groups = variants.map((_, i) => known.filter((session) => session.variant === i)
-    .map((session) => [measure(session), session.state]));
+  const together = variants.length > MOST_VARIANTS;
+  const names = together ? [`all ${plural(variants.length, "variant")}`] : variants;
+  const groups = names.map(() => []);
+  for (const session of known) {
+    groups[together ? 0 : session.variant].push([measure(session), session.state]);
+  }
   const tops = groups.flatMap((group) => tally(group, bins).map((of) => of.passed + of.failed + of.other));
   const top = Math.max(1, ...tops);
   return [el("h3", {}, title), el("div", { class: "charts" }, groups.map((group, i) =>
-    histogram(variants[i], group, bins, top, write, whole)))];
+    histogram(names[i], group, bins, top, write, whole)))];
 }

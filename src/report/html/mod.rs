@@ -46,7 +46,7 @@ const SCRIPT: &str = concat!(
     include_str!("page.js"),
 );
 
-/// Cases up to which the plot is shown before it is asked for.
+/// Rows of cases up to which the plot is shown before it is asked for.
 const OPEN_PLOT: usize = 50;
 
 /// What a page shows.
@@ -97,7 +97,7 @@ fn top(page: &Page<'_>) -> Result<String> {
         ledger: overview::ledger(page.summary),
         figures: overview::figures(page.summary),
         notes: overview::notes(page.summary),
-        is_plot_open: page.cases.len() <= OPEN_PLOT,
+        is_plot_open: page.cases.len() * page.summary.variants.len() <= OPEN_PLOT,
         forest: escape::image(&forest::render(page.summary, Some(forest::MARKS))),
         has_sessions: page.sessions.is_some(),
     };

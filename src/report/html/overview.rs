@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use super::Page;
 use crate::{
-    domain::{Figure, Ledger, Reading, Summary, VariantSummary},
+    domain::{Figure, Ledger, Summary, VariantSummary},
     report::{
+        cases,
         overall::{self, Form, Value},
-        terminal,
         text::{self, Unit},
+        warnings,
     },
-    store::manifest::RunStatus,
 };
 
 /// What the run is.
@@ -115,10 +115,7 @@ impl Run {
             suite: text::one_line(&manifest.inputs.cases),
             plan: plan.join(" × "),
             level: level.map_or_else(String::new, |v| text::level(&v.overall.pass_rate.fixed)),
-            reading: match page.summary.reading {
-                Reading::Fixed => "these cases, new seeds",
-                Reading::Sample => "new cases like these",
-            },
+            reading: text::reading(page.summary.reading),
         }
     }
 }
@@ -162,7 +159,7 @@ pub(super) fn ledger(summary: &Summary) -> LedgerTable {
             .iter()
             .filter_map(|ledger| ledger.rows().get(i).map(|(_, n)| text::count(*n)))
             .collect(),
-        mark: terminal::mark(state),
+        mark: cases::mark(state),
     });
     LedgerTable {
         heads,
@@ -224,20 +221,12 @@ fn method<'a>(value: &Value<'a>) -> Option<&'a str> {
 
 /// Why a reader should be careful.
 pub(super) fn warnings(page: &Page<'_>) -> Vec<Vec<Part>> {
-    let mut warnings: Vec<String> = Vec::new();
-    match page.manifest.status {
-        RunStatus::Finished => {}
-        RunStatus::Running => {
-            warnings.push("The run was at work when this page was made.".to_owned())
-        }
-        RunStatus::Interrupted => {
-            warnings.push("The run was interrupted before all sessions had run.".to_owned())
-        }
-        RunStatus::Failed => warnings
-            .push("farm failed in this run: these are the figures of what was kept.".to_owned()),
-    }
-    warnings.extend(terminal::warnings(page.summary, page.run));
-    warnings.iter().map(|warning| parts(warning)).collect()
+    let unfinished = warnings::unfinished(page.manifest.status, page.run);
+    let unfinished = unfinished.map(|clause| clause + ".");
+    let all = unfinished.into_iter();
+    all.chain(warnings::of(page.summary, page.run))
+        .map(|warning| parts(&warning))
+        .collect()
 }
 
 /// What is undefined, and why.

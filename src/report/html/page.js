@@ -73,7 +73,7 @@ function caseLink(row) {
   const names = (tagsOf.get(row.case) ?? []).join(", ");
   const id = sessionTable === null
     ? row.case
-    : el("a", { href: "#sessions", title: "its sessions", onclick: () => sessionTable.find(`/${row.case}/`) }, row.case);
+    : el("a", { href: "#sessions", title: "its sessions", onclick: () => sessionTable.find(`/${row.case}/`, { variant: data.variants[row.variant] }) }, row.case);
   return [el("span", { class: row.case.length < 20 ? "key nobr" : "key" }, id), el("span", { class: "rest" }, names)];
 }
 
@@ -91,8 +91,7 @@ function sessionsOf({ first_seed, checks: names, ways }) {
         case: of.id,
         seed,
         state: way.state,
-        status: way.status,
-        limit: way.limit,
+        ended: way.ended,
         failed: way.failed.map((check) => names[check]),
         steps: group.steps[i],
         cost: group.cost[i],
@@ -103,9 +102,7 @@ function sessionsOf({ first_seed, checks: names, ways }) {
 }
 
 const keyOf = (session) => `${session.variant_name}/${session.case}/${session.seed}`;
-const statusOf = (session) => session.status === null
-  ? "not begun"
-  : `${session.status}${session.limit ? ` (${session.limit})` : ""}`;
+const statusOf = (session) => session.ended ?? "not begun";
 
 function makeSessionTable(sessions) {
   const columns = [
@@ -155,21 +152,33 @@ const cases = caseTable();
 const byKey = new Map(sessions.map((session) => [keyOf(session), session]));
 const dialog = document.getElementById("session");
 
+/** What is said of a session that is not in the list, with the command that shows it if there is one. */
+function absent(key) {
+  const [variant, id, seed] = key.split("/");
+  if (data.sessions !== null) {
+    const seeds = sessions.length ? `; its seeds are ${sessions[0].seed} to ${sessions.at(-1).seed}` : "";
+    return `This run has no such session${seeds}. The table of sessions has all that there are.`;
+  }
+  // The address may come from anyone: only what this run knows stands in a command.
+  const known = data.variants.includes(variant) && tagsOf.has(id) && /^\d+$/.test(seed);
+  return known
+    ? ["Sessions are not in this page. Where the run's database is, ", showing(`${variant}/${id}/${seed}`), " shows it."]
+    : "This run has no such variant or case.";
+}
+
 /** Opens the session that the address names, or closes the one that is open. */
 function follow() {
   const key = location.hash.slice(1);
-  const session = byKey.get(key);
-  if (session === undefined) {
-    if (dialog.open) dialog.close();
-    if (key.includes("/") && sessionTable !== null) {
-      sessionTable.status.textContent = `there is no session ${key}`;
-    }
+  if (!key.includes("/")) {
+    dialog.close();
     return;
   }
-  const list = sessionTable.shown;
+  const session = byKey.get(key);
+  const list = sessionTable?.shown ?? [];
   const at = list.indexOf(session);
+  // One entry of the browser's history for all that are leafed through: back closes the session.
   const go = (to, text, label) => el("button", { type: "button", disabled: to === undefined,
-    "aria-label": label, title: label, onclick: () => { location.hash = keyOf(to); } }, text);
+    "aria-label": label, title: label, onclick: () => location.replace(`#${keyOf(to)}`) }, text);
   dialog.replaceChildren(
     el("header", {},
       el("h2", { id: "session-title" }, key),
@@ -177,7 +186,8 @@ function follow() {
         go(at < 0 ? undefined : list[at - 1], "←", "previous session (left arrow)"),
         go(at < 0 ? undefined : list[at + 1], "→", "next session (right arrow)"),
         el("button", { type: "button", title: "Esc", onclick: () => dialog.close() }, "close"))),
-    el("div", { class: "view", tabindex: 0 }, sessionView(session)));
+    el("div", { class: "view", tabindex: 0 }, 
+      session === undefined ? el("p", { class: "note" }, absent(key)) : sessionView(session)));
   if (!dialog.open) dialog.showModal();
   dialog.querySelector(".view").focus();
 }
@@ -189,7 +199,7 @@ dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close();
 });
 dialog.addEventListener("keydown", (event) => {
-  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const [back, forth] = dialog.querySelectorAll(".buttons button");
   if (event.key === "ArrowLeft") back.click();
   if (event.key === "ArrowRight") forth.click();

@@ -26,9 +26,8 @@ pub(super) struct Sessions {
 #[derive(Clone, PartialEq, Eq, Hash, Serialize)]
 struct Way {
     state: SessionState,
-    /// `interrupted` while it is open, as its trace says; null when it never began.
-    status: Option<&'static str>,
-    limit: Option<&'static str>,
+    /// Its status, with the limit that it ran into; null when it never began.
+    ended: Option<String>,
     /// Indices of the checks that failed.
     failed: Vec<usize>,
 }
@@ -84,10 +83,7 @@ impl Sessions {
         };
         self.ways.of(Way {
             state: row.map_or(SessionState::NotRun, SessionRow::state),
-            status: row.map(|row| row.status().as_str()),
-            limit: outcome
-                .and_then(|outcome| outcome.limit)
-                .map(|limit| limit.as_str()),
+            ended: row.map(|row| text::ended(row.status(), outcome.and_then(|o| o.limit))),
             failed,
         })
     }

@@ -78,8 +78,8 @@ struct ObservationData {
 
 #[derive(Serialize)]
 struct EndData {
-    status: &'static str,
-    limit: Option<&'static str>,
+    /// Its status, with the limit that it ran into.
+    ended: String,
     /// Steps, mean score, tokens, cost, in words.
     facts: Vec<String>,
     error: Option<Said>,
@@ -191,10 +191,39 @@ impl CallData {
 impl EndData {
     fn new(end: &RunEnd) -> Self {
         Self {
-            status: end.status.as_str(),
-            limit: end.limit.map(|limit| limit.as_str()),
+            ended: text::ended(end.status, end.limit),
             facts: session::facts(end),
             error: end.error.as_deref().map(Said::new),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_blocked_by_what_judges_before_it_runs() {
+        let step = |phase: &str, ok: bool| -> Value {
+            let line = serde_json::from_value(json!({
+                "step": 0, "turn": 0, "call": 0, "ts": 0.0,
+                "decision": {"tool_call": {"tool": "calculator", "args": {}}},
+                "judgments": [{"verifier": "v", "phase": phase, "score": 0.0, "passed": false,
+                    "reason": ""}],
+                "observation": {"ok": ok, "content": ""},
+            }));
+            serde_json::to_value(StepData::new(&line.unwrap(), None)).unwrap()
+        };
+        for (phase, ok, kind, failed) in [
+            ("pre_act", false, "blocked", json!(true)),
+            ("post_act", false, "error", json!(true)),
+            ("post_act", true, "result", Value::Null),
+        ] {
+            let step = step(phase, ok);
+            assert_eq!(step["observation"]["kind"], kind, "{phase} {ok}");
+            assert_eq!(step["failed"], failed, "{phase} {ok}");
         }
     }
 }

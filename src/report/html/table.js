@@ -2,6 +2,8 @@
 
 const PAGE_ROWS = 50;
 
+const collator = new Intl.Collator("en", { numeric: true });
+
 /** Smaller first; what is undefined last, whichever way it is sorted. */
 function compare(a, b, direction) {
   if (a === null || b === null) return (a === null) - (b === null);
@@ -12,7 +14,7 @@ function compare(a, b, direction) {
     }
     return 0;
   }
-  if (typeof a === "string") return direction * a.localeCompare(b, "en", { numeric: true });
+  if (typeof a === "string") return direction * collator.compare(a, b);
   return direction * (a - b);
 }
 
@@ -51,9 +53,9 @@ class Table {
     this.refresh();
   }
 
-  /** Looks for one id, all other filters cleared. */
-  find(text) {
-    for (const { select } of this.filters) select.value = "";
+  /** Looks for a part of an id, with these values of filters by label and all others cleared. */
+  find(text, values) {
+    for (const { label, select } of this.filters) select.value = values[label] ?? "";
     this.search.value = text;
     this.refresh();
   }

@@ -67,10 +67,9 @@ function standing(session, trace) {
   const state = session.state === "failed" && session.failed.length
     ? ["failed ", session.failed.map((check) => el("span", { class: "tag" }, check))]
     : [session.state];
-  const end = session.status ? ` · ${session.status}${session.limit ? ` (${session.limit})` : ""}` : " · not begun";
   const facts = trace?.end ? [" · ", trace.end.facts.join(" · ")] : "";
   const attempt = trace?.attempt ? ` · attempt ${trace.attempt + 1}` : "";
-  return el("p", { class: "standing" }, el("span", { class: `dot ${session.state}` }), state, end, facts, attempt);
+  return el("p", { class: "standing" }, el("span", { class: `dot ${session.state}` }), state, ` · ${statusOf(session)}`, facts, attempt);
 }
 
 /** All of a session, as far as it is in the page. */
@@ -80,7 +79,7 @@ function sessionView(session) {
   const trace = embedded(`t-${of}-${session.seed}`);
   const head = [standing(session, trace)];
   if (!trace) {
-    head.push(el("p", { class: "note" }, session.status !== null
+    head.push(el("p", { class: "note" }, session.ended !== null
       ? ["Its trace is not in this page: ", showing(key), " shows it."]
       : "It has not begun, so it has no trace."));
     return head;
@@ -94,6 +93,6 @@ function sessionView(session) {
     part("tools", "tools", tools.length ? tools.join(", ") : "none"),
     el("ol", { class: "steps" }, trace.steps.map((step, i) => stepOf(step, i, { key, steps: trace.steps, max }))),
     trace.end?.error ? part("error", "observation error", prose(trace.end.error, key, "mono")) : null,
-    part("end", "end", trace.end ? `${trace.end.status}${trace.end.limit ? ` (${trace.end.limit})` : ""}` : "no end recorded"),
+    part("end", "end", trace.end?.ended ?? "no end recorded"),
     el("p", { class: "note" }, `seed number ${trace.rng_seed}`)];
 }
