@@ -29,7 +29,7 @@ function caseTable() {
   const numbers = [
     ["may fail", "may_fail", "Largest failure rate still plausible of a case that always passed"],
     ["flaky", "flakiness", "Chance that two seeds of the case disagree"],
-    ["steps", "steps", "Mean steps of completed sessions, and these of all that were scored"],
+    ["steps", "steps", "Mean steps of completed sessions, and these of all that were scored", (row) => row.completed],
     ["cost", "cost", "Mean US dollars of a session"],
     ["score", "score", "Mean score of all judgments"],
   ].filter(([, key]) => data.rows.some((row) => row[key] !== null));
@@ -40,8 +40,8 @@ function caseTable() {
     { head: "", kind: "bar", cell: (row) => interval(row.rate) },
     { head: "n", kind: "num", key: (row) => Number.parseInt(row.n, 10), cell: (row) => row.n },
     { head: "label", kind: "name", key: (row) => row.label, cell: (row) => (row.label ? word(row.label) : "–") },
-    ...numbers.map(([head, key, title]) => (
-      { head, title, kind: "num minor", key: (row) => value(row[key]), cell: (row) => [number(row[key]), key === "steps" ? el("span", { class: "rest" }, ` ${row.completed}`) : null] })),
+    ...numbers.map(([head, key, title, rest]) => ({ head, title, kind: "num minor", key: (row) => value(row[key]),
+      cell: (row) => [number(row[key]), rest ? el("span", { class: "rest" }, ` ${rest(row)}`) : null] })),
     { head: "failed checks", kind: "checks", key: (row) => row.checks.length, cell: checks },
   ];
   return new Table(document.getElementById("case-table"), {
@@ -71,9 +71,10 @@ function checks(row) {
 
 function caseLink(row) {
   const names = (tagsOf.get(row.case) ?? []).join(", ");
+  const find = () => sessionTable.find(`/${row.case}/`, { variant: data.variants[row.variant] });
   const id = sessionTable === null
     ? row.case
-    : el("a", { href: "#sessions", title: "its sessions", onclick: () => sessionTable.find(`/${row.case}/`, { variant: data.variants[row.variant] }) }, row.case);
+    : el("a", { href: "#sessions", title: "its sessions", onclick: find }, row.case);
   return [el("span", { class: row.case.length < 20 ? "key nobr" : "key" }, id), el("span", { class: "rest" }, names)];
 }
 
@@ -186,7 +187,7 @@ function follow() {
         go(at < 0 ? undefined : list[at - 1], "←", "previous session (left arrow)"),
         go(at < 0 ? undefined : list[at + 1], "→", "next session (right arrow)"),
         el("button", { type: "button", title: "Esc", onclick: () => dialog.close() }, "close"))),
-    el("div", { class: "view", tabindex: 0 }, 
+    el("div", { class: "view", tabindex: 0 },
       session === undefined ? el("p", { class: "note" }, absent(key)) : sessionView(session)));
   if (!dialog.open) dialog.showModal();
   dialog.querySelector(".view").focus();

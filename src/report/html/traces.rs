@@ -64,8 +64,8 @@ impl Head {
 }
 
 impl Held {
-    /// Writes an element a trace, in plan order, and one for what those of a case share. One trace
-    /// goes through memory at a time.
+    /// Writes an element a trace, failed ones first, and one for what those of a case share. One
+    /// trace goes through memory at a time.
     ///
     /// # Errors
     /// When the database cannot be read, or `out` cannot be written to.
