@@ -61,12 +61,11 @@ fn strings<const N: usize>(words: [&str; N]) -> Vec<String> {
 
 /// The pass rates and the ledgers, of which states that no side has are left out.
 fn sides(comparison: &Comparison) -> Block {
-    let sides = &comparison.sides;
-    let ledgers: Vec<_> = sides.iter().map(|side| side.ledger.rows()).collect();
-    let states = Ledger::default().rows();
-    let present: Vec<usize> = (0..states.len())
-        .filter(|state| ledgers.iter().any(|rows| rows[*state].1 > 0))
-        .collect();
+    let mut all = Ledger::default();
+    comparison
+        .sides
+        .iter()
+        .for_each(|side| all.add(&side.ledger));
     let [first, second] = readings(comparison.reading);
     let mut head = strings([
         "side",
@@ -74,17 +73,17 @@ fn sides(comparison: &Comparison) -> Block {
         text::reading(second),
         "planned",
     ]);
-    head.extend(present.iter().map(|state| states[*state].0.to_owned()));
-    let row = |(side, ledger): (&Side, &[(&str, u64); 7])| {
+    head.extend(all.present().map(|(state, _)| state.to_owned()));
+    let row = |side: &Side| {
         let rate = |of| text::bare(side.pass_rate.first(of), Unit::Plain);
         let planned = text::count(side.ledger.planned);
         let mut row = vec![side.name.clone(), rate(first), rate(second), planned];
-        row.extend(present.iter().map(|state| text::count(ledger[*state].1)));
+        row.extend(side.ledger.present_in(&all).map(|(_, n)| text::count(n)));
         row
     };
     Block::Table {
         head,
-        rows: sides.iter().zip(&ledgers).map(row).collect(),
+        rows: comparison.sides.iter().map(row).collect(),
         right: 3,
     }
 }
