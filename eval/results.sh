@@ -13,7 +13,7 @@ new=results/.suite # beside results/suite, so that the relative paths in config.
 # README.md into a file, with what farm prints in its blocks: screen and trace, each between its
 # markers <!-- NAME:begin --> and <!-- NAME:end -->, and farm's own.
 readme() {
-    screen=$("$farm" report results/suite | sed -n '/^figures/,/^share/p; /^case/,/adv-011/p' | sed 's/^share.*/…/')
+    screen=$("$farm" report results/suite | sed -n '/^figures/,/^rate/p; /^case/,/adv-011/p' | sed 's/^rate.*/…/')
     trace=$("$farm" demo --out "$new-demo" 2>/dev/null | sed -n '/^step 1/,/^$/p')
     rm -rf "$new-demo"
     screen=$screen trace=$trace awk '

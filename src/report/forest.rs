@@ -261,12 +261,13 @@ impl<'a> Plot<'a> {
             0 => {}
             1 => lines.push("Dashed: the pass rate over all cases.".to_owned()),
             n => lines.push(format!(
-                "{}Overlapping intervals do not compare variants: compare them case by case.",
+                "{}{}",
                 if n > GUIDES {
                     ""
                 } else {
                     "Dashed: the pass rate over all cases. "
-                }
+                },
+                text::OVERLAP.replace('`', "")
             )),
         }
         for line in lines {

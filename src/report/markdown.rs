@@ -190,12 +190,13 @@ fn meanings(doc: &mut String, summary: &Summary) {
     rows.extend(of_cases.map(|(name, meaning)| vec![name.to_owned(), format!("{meaning}.")]));
     doc.push_str("\n## What it means\n\n");
     table(doc, &head, usize::MAX, &rows);
-    doc.push_str(
+    let _ = writeln!(
+        doc,
         "\nA figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when \
-         some are missing), method and level. Each case weighs the same, and the cases of one cluster count as one. Rates other than the \
-         pass rate are given in its first reading. A figure without an interval is a fact, or \
-         says why it has none. Overlapping intervals do not compare variants: compare them \
-         case by case.\n",
+         some are missing), method and level. Each case weighs the same, and the cases of one \
+         cluster count as one. Rates other than the pass rate are given in its first reading. A \
+         figure without an interval is a fact, or says why it has none. {}",
+        text::OVERLAP
     );
 }
 

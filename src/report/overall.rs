@@ -164,7 +164,7 @@ fn range(Bounds { lo, hi }: Bounds) -> String {
 fn shares(summary: &Summary) -> Group<'_> {
     let reading = summary.reading;
     Group {
-        name: "share of sessions",
+        name: "rate",
         rows: vec![
             row(
                 summary,
@@ -191,7 +191,7 @@ fn shares(summary: &Summary) -> Group<'_> {
 fn means(summary: &Summary) -> Group<'_> {
     let reading = summary.reading;
     Group {
-        name: "mean per session",
+        name: "mean of case means",
         rows: vec![
             row(
                 summary,

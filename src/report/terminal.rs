@@ -120,7 +120,7 @@ impl Page<'_> {
             ));
         }
         if summary.variants.len() > 1 {
-            self.dim("Overlapping intervals do not compare variants: compare them case by case.");
+            self.dim(text::OVERLAP);
         }
         for (note, labels) in overall::notes(summary) {
             self.dim(&format!("note: {note} ({})", labels.join(", ")));

@@ -7,6 +7,10 @@ use crate::{
     stats::Method,
 };
 
+/// Said wherever intervals of several variants stand side by side.
+pub(super) const OVERLAP: &str =
+    "Overlapping intervals do not compare variants: `farm compare` does, case by case.";
+
 /// How the numbers of a figure are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {

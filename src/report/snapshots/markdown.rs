@@ -26,17 +26,17 @@ fn markdown_holds_the_same() {
     | pass rate: these cases, new seeds | 0.646 [0.548, 0.733] n=48 strat. Wilson 95 % | 0.733 [0.550, 0.850] n=31/48 strat. Wilson 95 % |
     | pass rate: new cases like these | 0.646 [0.199, 0.936] n=48 gen. Jeffreys 95 % | 0.733 [0.200, 0.970] n=31/48 gen. Jeffreys 95 % |
     | pass rate: if missing fail … pass | – | 0.479 … 0.833 incomplete |
-    | share of sessions: completion | 0.979 [0.891, 0.996] n=48 strat. Wilson 95 % | 0.979 [0.891, 0.996] n=31/48 strat. Wilson 95 % |
-    | share of sessions: budget exhaustion | 0.021 [0.004, 0.109] n=48 strat. Wilson 95 % | 0.021 [0.004, 0.109] n=31/48 strat. Wilson 95 % |
-    | share of sessions: fallback stop | 0.000 [0.000, 0.074] n=48 strat. Wilson 95 % | 0.000 [0.000, 0.074] n=31/48 strat. Wilson 95 % |
-    | mean per session: verifier score | 0.953 [0.880, 0.980] n=48 strat. Wilson 95 % | 0.953 [0.880, 0.980] n=31/48 strat. Wilson 95 % |
-    | mean per session: steps to completion | 2.512 [1.732, 3.644] n=47/48 log-t 95 % | 2.512 [1.732, 3.644] n=30/48 log-t 95 % |
-    | mean per session: completed / scored | 47 / 48 | 30 / 31 |
-    | mean per session: blocked steps | 0.063 [0.012, 0.331] n=48 log-t 95 % | 0.063 [0.012, 0.331] n=31/48 log-t 95 % |
-    | mean per session: tokens in | 384.000 [301.200, 489.500] n=48 log-t 95 % | 384.000 [301.200, 489.500] n=31/48 log-t 95 % |
-    | mean per session: tokens out | n/a n=0/48 | n/a n=0/48 |
-    | mean per session: cost in USD | 0.0123 [0.0101, 0.0150] n=48 log-t 95 % | 0.0123 [0.0101, 0.0150] n=31/48 log-t 95 % |
-    | mean per session: cost per pass in USD | 0.0190 [0.0132, 0.0274] n=48 log-t ratio 95 % | 0.0190 [0.0132, 0.0274] n=31/48 log-t ratio 95 % |
+    | rate: completion | 0.979 [0.891, 0.996] n=48 strat. Wilson 95 % | 0.979 [0.891, 0.996] n=31/48 strat. Wilson 95 % |
+    | rate: budget exhaustion | 0.021 [0.004, 0.109] n=48 strat. Wilson 95 % | 0.021 [0.004, 0.109] n=31/48 strat. Wilson 95 % |
+    | rate: fallback stop | 0.000 [0.000, 0.074] n=48 strat. Wilson 95 % | 0.000 [0.000, 0.074] n=31/48 strat. Wilson 95 % |
+    | mean of case means: verifier score | 0.953 [0.880, 0.980] n=48 strat. Wilson 95 % | 0.953 [0.880, 0.980] n=31/48 strat. Wilson 95 % |
+    | mean of case means: steps to completion | 2.512 [1.732, 3.644] n=47/48 log-t 95 % | 2.512 [1.732, 3.644] n=30/48 log-t 95 % |
+    | mean of case means: completed / scored | 47 / 48 | 30 / 31 |
+    | mean of case means: blocked steps | 0.063 [0.012, 0.331] n=48 log-t 95 % | 0.063 [0.012, 0.331] n=31/48 log-t 95 % |
+    | mean of case means: tokens in | 384.000 [301.200, 489.500] n=48 log-t 95 % | 384.000 [301.200, 489.500] n=31/48 log-t 95 % |
+    | mean of case means: tokens out | n/a n=0/48 | n/a n=0/48 |
+    | mean of case means: cost in USD | 0.0123 [0.0101, 0.0150] n=48 log-t 95 % | 0.0123 [0.0101, 0.0150] n=31/48 log-t 95 % |
+    | mean of case means: cost per pass in USD | 0.0190 [0.0132, 0.0274] n=48 log-t ratio 95 % | 0.0190 [0.0132, 0.0274] n=31/48 log-t ratio 95 % |
     | total: blocked steps | 3 | 3 |
     | total: tokens in | 18,432 | 18,432 |
     | total: tokens out | unknown | unknown |
@@ -79,17 +79,17 @@ fn markdown_holds_the_same() {
     | pass rate: these cases, new seeds | Share of scored sessions whose checks all hold. The interval is for running these same cases again with other seeds. |
     | pass rate: new cases like these | The same share. The interval is for other cases of the same kind, so it also holds the luck of which cases were written. |
     | pass rate: if missing fail … pass | The pass rate if all missing sessions had failed, and if all had passed. incomplete: over 5 % are missing, or half of one case. |
-    | share of sessions: completion | Scored sessions in which the agent ended by itself. |
-    | share of sessions: budget exhaustion | Scored sessions that ran into a limit: steps, tokens, cost, seconds or context. |
-    | share of sessions: fallback stop | Scored sessions stopped after three failed turns in a row. |
-    | mean per session: verifier score | Mean score of all judgments of a session, from 0 to 1. |
-    | mean per session: steps to completion | Steps of completed sessions only: those that ended otherwise would distort it. |
-    | mean per session: completed / scored | The sessions that steps to completion rests on, of all that were scored. |
-    | mean per session: blocked steps | Steps that a verifier blocked before they ran. |
-    | mean per session: tokens in | Tokens of all requests. |
-    | mean per session: tokens out | Tokens of all replies. |
-    | mean per session: cost in USD | US dollars of final attempts. |
-    | mean per session: cost per pass in USD | US dollars per session that passes: the mean cost over the pass rate. |
+    | rate: completion | Scored sessions in which the agent ended by itself. |
+    | rate: budget exhaustion | Scored sessions that ran into a limit: steps, tokens, cost, seconds or context. |
+    | rate: fallback stop | Scored sessions stopped after three failed turns in a row. |
+    | mean of case means: verifier score | Mean score of all judgments of a session, from 0 to 1. |
+    | mean of case means: steps to completion | Steps of completed sessions only: those that ended otherwise would distort it. |
+    | mean of case means: completed / scored | The sessions that steps to completion rests on, of all that were scored. |
+    | mean of case means: blocked steps | Steps that a verifier blocked before they ran. |
+    | mean of case means: tokens in | Tokens of all requests. |
+    | mean of case means: tokens out | Tokens of all replies. |
+    | mean of case means: cost in USD | US dollars of final attempts. |
+    | mean of case means: cost per pass in USD | US dollars per session that passes: the mean cost over the pass rate. |
     | total: blocked steps | Steps blocked in scored sessions; a total is a fact and has no interval. |
     | total: tokens in | Tokens of all requests of scored sessions; unknown when any call did not report them. |
     | total: tokens out | Tokens of all replies of scored sessions; unknown when any call did not report them. |
@@ -103,7 +103,7 @@ fn markdown_holds_the_same() {
     | case: flakiness | Chance that two seeds of the case disagree. |
     | case: failed checks | NAME k/n: the check failed in k of the n sessions it judged. |
 
-    A figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when some are missing), method and level. Each case weighs the same, and the cases of one cluster count as one. Rates other than the pass rate are given in its first reading. A figure without an interval is a fact, or says why it has none. Overlapping intervals do not compare variants: compare them case by case.
+    A figure reads: estimate, interval in brackets, n = sessions scored (/ planned, when some are missing), method and level. Each case weighs the same, and the cases of one cluster count as one. Rates other than the pass rate are given in its first reading. A figure without an interval is a fact, or says why it has none. Overlapping intervals do not compare variants: `farm compare` does, case by case.
     ");
 }
 

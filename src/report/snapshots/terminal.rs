@@ -36,11 +36,11 @@ fn variants_stand_side_by_side() {
       these cases, new seeds  0.646 [0.548, 0.733] n=48        0.733 [0.550, 0.850] n=31/48
       new cases like these    0.646 [0.199, 0.936] n=48        0.733 [0.200, 0.970] n=31/48
       if missing fail … pass  –                                0.479 … 0.833 incomplete
-    share of sessions
+    rate
       completion              0.979 [0.891, 0.996] n=48        0.979 [0.891, 0.996] n=31/48
       budget exhaustion       0.021 [0.004, 0.109] n=48        0.021 [0.004, 0.109] n=31/48
       fallback stop           0.000 [0.000, 0.074] n=48        0.000 [0.000, 0.074] n=31/48
-    mean per session
+    mean of case means
       verifier score          0.953 [0.880, 0.980] n=48        0.953 [0.880, 0.980] n=31/48
       steps to completion     2.512 [1.732, 3.644] n=47/48     2.512 [1.732, 3.644] n=30/48
       completed / scored      47 / 48                          30 / 31
@@ -63,7 +63,7 @@ fn variants_stand_side_by_side() {
       due to seeds            0.031                            0.031
 
     95 % intervals; `summary.md` names their methods.
-    Overlapping intervals do not compare variants: compare them case by case.
+    Overlapping intervals do not compare variants: `farm compare` does, case by case.
     note: nothing scored (tokens out)
 
     baseline                pass rate              n  label   may fail  steps  score
@@ -105,11 +105,11 @@ fn eighty_columns_hold_two_variants() {
       these cases, new seeds  0.646 [0.548, 0.733]     0.733 [0.550, 0.850]
       new cases like these    0.646 [0.199, 0.936]     0.733 [0.200, 0.970]
       if missing fail … pass  –                        0.479 … 0.833 incomplete
-    share of sessions
+    rate
       completion              0.979 [0.891, 0.996]     0.979 [0.891, 0.996]
       budget exhaustion       0.021 [0.004, 0.109]     0.021 [0.004, 0.109]
       fallback stop           0.000 [0.000, 0.074]     0.000 [0.000, 0.074]
-    mean per session
+    mean of case means
       verifier score          0.953 [0.880, 0.980]     0.953 [0.880, 0.980]
       steps to completion     2.512 [1.732, 3.644]     2.512 [1.732, 3.644]
       completed / scored      47 / 48                  30 / 31
@@ -155,11 +155,11 @@ fn one_variant_is_told_in_full() {
     pass rate
       these cases, new seeds  0.646 [0.548, 0.733] n=48 strat. Wilson 95 %
       new cases like these    0.646 [0.199, 0.936] n=48 gen. Jeffreys 95 %
-    share of sessions
+    rate
       completion              0.979 [0.891, 0.996] n=48 strat. Wilson 95 %
       budget exhaustion       0.021 [0.004, 0.109] n=48 strat. Wilson 95 %
       fallback stop           0.000 [0.000, 0.074] n=48 strat. Wilson 95 %
-    mean per session
+    mean of case means
       verifier score          0.953 [0.880, 0.980] n=48 strat. Wilson 95 %
       steps to completion     2.512 [1.732, 3.644] n=47/48 log-t 95 %
       completed / scored      47 / 48
