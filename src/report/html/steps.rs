@@ -41,7 +41,7 @@ struct StepData {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     refused: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    mended: Vec<Said>,
+    repairs: Vec<Said>,
     judgments: Vec<JudgmentData>,
     /// Blocked, or with an error for its observation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -135,7 +135,7 @@ impl StepData {
             tool: decision.tool_call.as_ref().map(CallData::new),
             answer: decision.answer.as_deref().map(Said::new),
             refused: line.refused,
-            mended: line
+            repairs: line
                 .repairs
                 .iter()
                 .map(|repair| Said::new(repair))

@@ -55,7 +55,7 @@ function stepOf(step, i, { key, steps, max }) {
     step.tool ? callOf(step.tool, key) : null,
     step.answer !== undefined ? part(step.refused ? "refusal" : "answer", "answer", prose(step.answer, key)) : null,
     !step.tool && step.answer === undefined ? part("reply", "reply", "not usable") : null,
-    (step.mended ?? []).map((mended) => part("mended", "mended", prose(mended, key))),
+    (step.repairs ?? []).map((repair) => part("repaired", "repaired", prose(repair, key))),
     step.judgments.length ? judgmentsOf(step.judgments, key) : null,
     step.observation
       ? part(step.observation.kind, `observation ${step.observation.kind}`, prose(step.observation.content, key, "mono"))
