@@ -86,16 +86,24 @@ struct Lines<'a>(csv::Writer<&'a mut dyn io::Write>);
 impl<'a> Lines<'a> {
     fn begin(out: &'a mut dyn io::Write, head: &[&str]) -> Result<Self> {
         let mut lines = Self(csv::Writer::from_writer(out));
-        lines.0.write_record(head).map_err(|e| lost(e.into()))?;
+        lines.0.write_record(head).map_err(refused)?;
         Ok(lines)
     }
 
     fn add(&mut self, line: &[String]) -> Result<()> {
-        self.0.write_record(line).map_err(|e| lost(e.into()))
+        self.0.write_record(line).map_err(refused)
     }
 
     fn end(mut self) -> Result<()> {
         self.0.flush().map_err(lost)
+    }
+}
+
+/// What is under the error of a row: its conversion would hide of which kind it is.
+fn refused(error: csv::Error) -> Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => lost(error),
+        kind => lost(io::Error::other(format!("{kind:?}"))),
     }
 }
 
@@ -146,6 +154,28 @@ fn text(of: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_reads_no_further_is_told_from_a_failure() {
+        struct Closed;
+        impl io::Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        // In the buffer, and more than it holds.
+        for length in [1, 1_000_000] {
+            let mut out = Closed;
+            let mut lines = Lines::begin(&mut out, &["head"]).unwrap();
+            let added = lines.add(&["x".repeat(length)]);
+            let error = added.and_then(|()| lines.end()).unwrap_err();
+            let source = error.source.unwrap().downcast::<io::Error>().unwrap();
+            assert_eq!(source.kind(), io::ErrorKind::BrokenPipe, "{length}");
+        }
+    }
 
     #[test]
     fn what_models_write_is_no_formula() {

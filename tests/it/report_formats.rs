@@ -2,7 +2,9 @@
 
 use std::{
     fs,
+    io::{self, Read as _},
     os::unix::fs::{PermissionsExt as _, symlink},
+    process,
 };
 
 use crate::support::{Folder, Said, files, lines};
@@ -104,6 +106,32 @@ fn a_published_run_has_cases_and_no_sessions() {
             "#);
         }
     }
+}
+
+#[test]
+fn who_reads_the_first_line_alone_is_no_error() {
+    let folder = folder();
+    // More than a pipe and the buffer before it hold.
+    let path = folder.path("run/summary.json");
+    let mut summary: serde_json::Value = folder.json("run/summary.json");
+    let cases = summary["variants"][0]["cases"].as_array_mut().unwrap();
+    let case = cases[0].clone();
+    cases.extend(std::iter::repeat_n(case, 2000));
+    fs::write(path, summary.to_string()).unwrap();
+    fs::remove_file(folder.path("run/farm.db")).unwrap();
+    let (mut reader, writer) = io::pipe().unwrap();
+    let farm = process::Command::new(assert_cmd::cargo::cargo_bin!("farm"))
+        .current_dir(folder.path("."))
+        .args(["report", "run", "--format", "csv"])
+        .stdout(writer)
+        .stderr(process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    reader.read_exact(&mut [0; 100]).unwrap();
+    drop(reader);
+    let said = farm.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stderr), "");
+    assert_eq!(said.status.code(), Some(0));
 }
 
 #[test]
