@@ -1,7 +1,11 @@
 //! A report inside a file of others: what stands between two markers of a README is replaced, and
 //! every other byte stays.
 
+mod lines;
+
 use std::fmt::{self, Write as _};
+
+use lines::{Fence, Headings, heading, unindented};
 
 /// Why a block cannot be replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +18,9 @@ pub enum NoBlock {
     Twice(usize),
     /// The one that begins at this line does not end.
     Open(usize),
+    /// In the one that begins at the first line, another begins at the second: what is between
+    /// may be anything.
+    Within(usize, usize),
 }
 
 impl std::error::Error for NoBlock {}
@@ -26,6 +33,10 @@ impl fmt::Display for NoBlock {
             Self::Several(names) => write!(f, "several blocks: {}", names.join(", ")),
             Self::Twice(line) => write!(f, "line {line}: a second block of this name"),
             Self::Open(line) => write!(f, "line {line}: the block that begins here has no end"),
+            Self::Within(outer, line) => write!(
+                f,
+                "line {line}: a block begins inside the one that begins at line {outer}"
+            ),
         }
     }
 }
@@ -45,6 +56,9 @@ impl NoBlock {
             Self::Several(_) => "say which one with --block NAME".to_owned(),
             Self::Twice(_) => "give it another name".to_owned(),
             Self::Open(_) => "add the line <!-- farm:end --> where it ends".to_owned(),
+            Self::Within(outer, _) => format!(
+                "add the line <!-- farm:end --> where the block of line {outer} ends"
+            ),
         }
     }
 }
@@ -67,10 +81,11 @@ struct Block<'a> {
 /// `text` with `markdown` in the block between a line `<!-- farm:begin -->` and the next
 /// `<!-- farm:end -->`. With a name (`<!-- farm:begin NAME -->`) a file may have several; without
 /// `name`, the only block is meant. Headings of `markdown` go below the heading before the block,
-/// its lines end as the file's do there. Markers in fenced code are text.
+/// its lines end as the file's do there. Markers in code, fenced or
+/// indented, are text.
 ///
 /// # Errors
-/// When there is no such block, or not one alone.
+/// When there is no such block, not one alone, or one whose end is not sure.
 pub fn replace(text: &str, name: Option<&str>, markdown: &str) -> Result<String, NoBlock> {
     let mut blocks = blocks(text)?;
     if let Some(name) = name {
@@ -101,26 +116,36 @@ pub fn replace(text: &str, name: Option<&str>, markdown: &str) -> Result<String,
 
 fn blocks(text: &str) -> Result<Vec<Block<'_>>, NoBlock> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
-    let (mut at, mut level, mut open) = (0, 0, false);
+    let (mut at, mut open) = (0, false);
     let mut fence = Fence::default();
+    let mut headings = Headings::of(text);
     for (i, whole) in text.split_inclusive('\n').enumerate() {
-        let line = whole.trim_end_matches(['\n', '\r']);
+        let line = bare(i, whole);
+        let is_code = fence.holds(line);
+        let ends = marker(line, "end").filter(|_| !is_code);
+        let begins = marker(line, "begin").filter(|_| !is_code);
         match blocks.last_mut() {
             Some(block) if open => {
-                if marker(line, "end").is_some_and(|name| name.is_empty() || name == block.name) {
-                    block.to = at;
-                    open = false;
+                if begins.is_some() {
+                    return Err(NoBlock::Within(block.line, i + 1));
+                }
+                match ends {
+                    Some(name) if name.is_empty() || name == block.name => {
+                        block.to = at;
+                        open = false;
+                    }
+                    Some(_) => return Err(NoBlock::Open(block.line)),
+                    None => {}
                 }
             }
-            _ if fence.holds(line) => {}
             _ => {
-                level = heading(line).unwrap_or(level);
-                if let Some(name) = marker(line, "begin") {
+                headings.take(line, is_code);
+                if let Some(name) = begins {
                     open = true;
                     blocks.push(Block {
                         name,
                         line: i + 1,
-                        level,
+                        level: headings.level,
                         from: at + whole.len(),
                         to: text.len(),
                         line_end: if whole.ends_with("\r\n") {
@@ -140,23 +165,25 @@ fn blocks(text: &str) -> Result<Vec<Block<'_>>, NoBlock> {
     }
 }
 
+/// A line without its end and, if it is the first, without a byte order mark.
+fn bare(i: usize, line: &str) -> &str {
+    let line = line.trim_end_matches(['\n', '\r']);
+    match line.strip_prefix('\u{feff}') {
+        Some(rest) if i == 0 => rest,
+        _ => line,
+    }
+}
+
 /// The name in a marker that stands alone on its line; empty if it has none.
 fn marker<'a>(line: &'a str, which: &str) -> Option<&'a str> {
-    let inside = line.trim().strip_prefix("<!--")?.strip_suffix("-->")?;
+    let inside = unindented(line)?.trim_end();
+    let inside = inside.strip_prefix("<!--")?.strip_suffix("-->")?;
     let mut words = inside.split_whitespace();
     if words.next()?.strip_prefix("farm:")? != which {
         return None;
     }
     let name = words.next().unwrap_or_default();
     words.next().is_none().then_some(name)
-}
-
-/// The level of a heading, from 1 to 6.
-fn heading(line: &str) -> Option<usize> {
-    let hashes = line.bytes().take_while(|b| *b == b'#').count();
-    let rest = line.get(hashes..)?;
-    let ends = rest.is_empty() || rest.starts_with([' ', '\t']);
-    ((1..=6).contains(&hashes) && ends).then_some(hashes)
 }
 
 /// Markdown whose headings go below one of `level`; there are none below the sixth.
@@ -170,43 +197,9 @@ fn nested(markdown: &str, level: usize) -> String {
             heading(line)
         };
         let deeper = own.map_or(0, |own| level.min(6 - own));
-        out.push_str(&"#".repeat(deeper));
-        out.push_str(line);
-        out.push('\n');
+        let _ = writeln!(out, "{}{line}", "#".repeat(deeper));
     }
     out
-}
-
-/// The fenced code that lines are in.
-#[derive(Default)]
-struct Fence {
-    /// The mark that it began with, and how many of them.
-    open: Option<(char, usize)>,
-}
-
-impl Fence {
-    /// Takes the next line: whether it belongs to fenced code, its fences included.
-    fn holds(&mut self, line: &str) -> bool {
-        let text = line.trim_start_matches(' ');
-        let mark = text.chars().next().filter(|c| *c == '`' || *c == '~');
-        let marks = text.chars().take_while(|c| Some(*c) == mark).count();
-        let rest = text.get(marks..).unwrap_or_default();
-        let is_fence = marks >= 3 && line.len() - text.len() <= 3;
-        match (self.open, mark) {
-            (Some((c, n)), Some(mark)) if is_fence && c == mark && marks >= n => {
-                if rest.trim().is_empty() {
-                    self.open = None;
-                }
-                true
-            }
-            (Some(_), _) => true,
-            (None, Some(mark)) if is_fence && !(mark == '`' && rest.contains('`')) => {
-                self.open = Some((mark, marks));
-                true
-            }
-            (None, _) => false,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -240,6 +233,17 @@ mod tests {
                 "````md\n<!-- farm:begin -->\n```\n<!-- farm:end -->\n# no\n````\n<!-- farm:begin a -->\n<!-- farm:end -->\n<!-- farm:begin b -->\n<!-- farm:end -->\n",
                 Some("b"),
                 "````md\n<!-- farm:begin -->\n```\n<!-- farm:end -->\n# no\n````\n<!-- farm:begin a -->\n<!-- farm:end -->\n<!-- farm:begin b -->\n\n# Summary\n\nGood.\n\n## Cases\n\n<!-- farm:end -->\n",
+            ),
+            // A byte order mark, and a heading that is underlined.
+            (
+                "\u{feff}<!-- farm:begin -->\n<!-- farm:end -->\n",
+                None,
+                "\u{feff}<!-- farm:begin -->\n\n# Summary\n\nGood.\n\n## Cases\n\n<!-- farm:end -->\n",
+            ),
+            (
+                "A\n===\n\nSub\n---\n\n  <!-- farm:begin -->\n<!-- farm:end -->\n",
+                None,
+                "A\n===\n\nSub\n---\n\n  <!-- farm:begin -->\n\n### Summary\n\nGood.\n\n#### Cases\n\n<!-- farm:end -->\n",
             ),
         ] {
             let once = replace(text, name, MARKDOWN).unwrap();
@@ -276,6 +280,42 @@ mod tests {
                 "<!-- farm:begin a -->\n<!-- farm:end b -->",
                 None,
                 NoBlock::Open(1),
+            ),
+            // What is before the second end is not the block's.
+            (
+                "<!-- farm:begin a -->\n<!-- farm:end b -->\nprose\n<!-- farm:end -->",
+                None,
+                NoBlock::Open(1),
+            ),
+            (
+                "x\n<!-- farm:begin a -->\nprose\n<!-- farm:begin b -->\n<!-- farm:end -->",
+                Some("a"),
+                NoBlock::Within(2, 4),
+            ),
+            (
+                "<!-- farm:begin -->\n```\n<!-- farm:begin -->\n<!-- farm:end -->\n```\n",
+                None,
+                NoBlock::Open(1),
+            ),
+            (
+                "    <!-- farm:begin -->\n    <!-- farm:end -->",
+                None,
+                NoBlock::Missing(None),
+            ),
+            (
+                "1.  how:\n\n    ```md\n    <!-- farm:begin -->\n    ```\n",
+                None,
+                NoBlock::Missing(None),
+            ),
+            (
+                "- ```md\n  <!-- farm:begin -->\n  <!-- farm:end -->\n  ```\n",
+                None,
+                NoBlock::Missing(None),
+            ),
+            (
+                "\t<!-- farm:begin -->\n\t<!-- farm:end -->",
+                None,
+                NoBlock::Missing(None),
             ),
         ] {
             assert_eq!(replace(text, name, "x"), Err(want), "{text}");
