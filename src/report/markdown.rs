@@ -48,7 +48,7 @@ fn status(summary: &Summary) -> String {
 }
 
 fn ledger(doc: &mut String, summary: &Summary) {
-    let names = summary.variants.iter().map(|v| v.variant.to_string());
+    let names = names(summary);
     let head: Vec<String> = std::iter::once("state".to_owned())
         .chain(names)
         .chain(["all".to_owned()])
@@ -75,7 +75,7 @@ fn ledger(doc: &mut String, summary: &Summary) {
 }
 
 fn figures(doc: &mut String, summary: &Summary) {
-    let names = summary.variants.iter().map(|v| v.variant.to_string());
+    let names = names(summary);
     let head: Vec<String> = std::iter::once("figure".to_owned()).chain(names).collect();
     let mut rows = Vec::new();
     for group in overall::groups(summary) {
@@ -94,7 +94,7 @@ fn figures(doc: &mut String, summary: &Summary) {
     doc.push_str("\n## Figures\n\n");
     table(doc, &head, usize::MAX, &rows);
     for left_out in summary.variants.iter().filter_map(cases::left_out) {
-        let _ = writeln!(doc, "\n{left_out}");
+        let _ = writeln!(doc, "\n{}", escape(&left_out));
     }
     for (note, labels) in overall::notes(summary) {
         let _ = writeln!(doc, "\nNote: {note} ({}).", escape(&labels.join(", ")));
@@ -122,7 +122,7 @@ fn case_table(doc: &mut String, variant: &VariantSummary) {
     let number = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), text::number);
     let row = |case: &&CaseSummary| {
         let mut row = vec![
-            case.id.to_string(),
+            escape(case.id.as_str()),
             // An interval is not broken over lines.
             text::bare(&case.pass_rate, Unit::Plain).replace(' ', "\u{a0}"),
             text::sessions(&case.pass_rate),
@@ -142,7 +142,11 @@ fn case_table(doc: &mut String, variant: &VariantSummary) {
         row
     };
     let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
-    let _ = write!(doc, "\n## Cases of {}, worst first\n\n", variant.variant);
+    let _ = write!(
+        doc,
+        "\n## Cases of {}, worst first\n\n",
+        escape(variant.variant.as_str())
+    );
     if let Some(case) = variant.cases.first() {
         let method = text::method(&case.pass_rate.method);
         let level = text::level(&case.pass_rate);
@@ -200,6 +204,11 @@ fn meanings(doc: &mut String, summary: &Summary) {
     );
 }
 
+fn names(summary: &Summary) -> impl Iterator<Item = String> {
+    let variants = summary.variants.iter();
+    variants.map(|v| escape(v.variant.as_str()))
+}
+
 fn cells(first: &str, rest: impl Iterator<Item = String>) -> Vec<String> {
     std::iter::once(first.to_owned()).chain(rest).collect()
 }
@@ -217,21 +226,43 @@ pub(super) fn table(doc: &mut String, head: &[String], right: usize, rows: &[Vec
     }
 }
 
-/// Names that others gave: one line, nothing unseen, and no markup.
+/// Names that others gave: one line, nothing unseen, no markup, and nothing that GitHub links: it
+/// looks for `@user` and `#12` in what is shown, where an entity for the mark would be the mark
+/// again, so an entity without a width stands behind it. A `_` within a word is no markup.
 pub(super) fn escape(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let name = text::visible(name);
     let mut chars = name.chars().peekable();
+    // The last character that is no `_`.
+    let mut before = None;
     while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
         match c {
+            '_' => {
+                let mut run = 1;
+                while chars.next_if_eq(&'_').is_some() {
+                    run += 1;
+                }
+                let around = [before, chars.peek().copied()];
+                let is_inside = around.iter().all(|c| c.is_some_and(char::is_alphanumeric));
+                out.push_str(&if is_inside { "_" } else { "\\_" }.repeat(run));
+            }
+            // `pass@3` names nobody.
+            '@' if next.is_some_and(char::is_alphanumeric)
+                && !before.is_some_and(|c| c.is_ascii_alphanumeric()) =>
+            {
+                out.push_str("@&#8203;")
+            }
+            '#' if next.is_some_and(|c| c.is_ascii_digit()) => out.push_str("#&#8203;"),
             '\n' | '\t' => out.push(' '),
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
             '\\' | '|' | '*' | '`' | '~' => out.extend(['\\', c]),
             // A link; other brackets are those of an interval.
-            ']' if chars.peek() == Some(&'(') => out.push_str("\\]"),
+            ']' if next == Some('(') => out.push_str("\\]"),
             _ => out.push(c),
         }
+        before = Some(c).filter(|c| *c != '_');
     }
     out
 }
@@ -271,6 +302,15 @@ mod tests {
             ("a|b\n<c\u{202e}", r"a\|b &lt;c\\u{202e}"),
             ("![x](y) [1, 2] ~~z~~", r"![x\](y) [1, 2] \~\~z\~\~"),
             ("&lt;b>", "&amp;lt;b>"),
+            (
+                "_em_ a_b __init__ a__b x._y_",
+                r"\_em\_ a_b \_\_init\_\_ a__b x.\_y\_",
+            ),
+            ("_", r"\_"),
+            (
+                "@user (@a) pass@3 @ #12 o/r#3 #x C#",
+                "@&#8203;user (@&#8203;a) pass@3 @ #&#8203;12 o/r#&#8203;3 #x C#",
+            ),
         ] {
             assert_eq!(escape(name), want);
         }
