@@ -10,7 +10,10 @@ use super::{
     opened::Opened,
     run, setup, starter, trace,
 };
-use crate::error::{Context, Result};
+use crate::{
+    domain::shell,
+    error::{Context, Result},
+};
 
 /// The case that is shown: it reads a file and computes with what is in it.
 const CASE: &str = "file-001";
@@ -46,6 +49,9 @@ fn show(args: &DemoArgs, inputs: &std::path::Path) -> Result<Exit> {
     say(&format!(
         "\nthis trace is {folder}/traces/scripted/{CASE}.jsonl"
     ));
-    say(&format!("see all of the run with `farm report {folder}`"));
+    say(&format!(
+        "see all of the run with `farm report {}`",
+        shell(&folder)
+    ));
     Ok(done.exit())
 }

@@ -10,7 +10,12 @@ use super::{
     report::terminal,
     side::Loaded,
 };
-use crate::{domain::Summary, error::Result, report, run::WindDown};
+use crate::{
+    domain::{Summary, shell},
+    error::Result,
+    report,
+    run::WindDown,
+};
 
 /// A run that is over.
 pub(super) struct Done {
@@ -72,7 +77,7 @@ impl Done {
             Some(WindDown::Breaker) => "the run was ended early, since too many sessions crashed; ",
         };
         let next = match self.exit() {
-            Exit::Incomplete => format!("\n`farm resume {}` goes on with it", self.spec),
+            Exit::Incomplete => format!("\n`farm resume {}` goes on with it", shell(&self.spec)),
             _ => String::new(),
         };
         format!(

@@ -5,7 +5,10 @@ use super::{
     exit::{Exit, say},
     starter::{self, Written},
 };
-use crate::error::{Context, Result};
+use crate::{
+    domain::shell,
+    error::{Context, Result},
+};
 
 /// `farm init DIR`.
 pub(super) fn init(args: &InitArgs) -> Result<Exit> {
@@ -17,11 +20,10 @@ pub(super) fn init(args: &InitArgs) -> Result<Exit> {
             Written::Kept(path) => say(&format!("kept  {} (it was there)", path.display())),
         }
     }
-    let dir = args.dir.display();
     let enter = if args.dir.as_os_str() == "." {
         String::new()
     } else {
-        format!("cd {dir} && ")
+        format!("cd {} && ", shell(&args.dir.to_string_lossy()))
     };
     say(&format!("\nnext: {enter}farm run eval/cases.jsonl"));
     Ok(Exit::Done)

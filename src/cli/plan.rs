@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     aggregate::{self, Question},
-    domain::plan::Replies,
+    domain::{plan::Replies, shell},
     error::{Error, Result},
     report,
     stats::Level,
@@ -92,7 +92,7 @@ fn sides(args: &PlanArgs) -> Result<Vec<Side>> {
                     format!(
                         "`farm resume {}` goes on with it, `--sealed FILE` scores it; `farm plan` without a \
                          run guesses",
-                        side.run.spec()
+                        shell(&side.run.spec())
                     ),
                 ),
             );

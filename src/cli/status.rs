@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     aggregate::PassRateSoFar,
-    domain::{Clock, Summary},
+    domain::{Clock, Summary, shell},
     error::Result,
     report::{
         Redraw,
@@ -204,7 +204,7 @@ fn published(opened: &Opened, summary: &Summary) -> Status {
 
 /// What to do next.
 fn next(status: &Status, folder: &RunFolder) -> String {
-    let run = opened::spec(folder);
+    let run = shell(&opened::spec(folder));
     // Without a database nothing can go on.
     let can_go_on = status.errors.is_some();
     match status.state {

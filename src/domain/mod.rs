@@ -52,7 +52,7 @@ pub use summary::{
     SummaryStatus, Variance, VariantSummary,
 };
 pub use tally::Tally;
-pub use text::{hex, is_unseen, shortened};
+pub use text::{hex, is_unseen, shell, shortened};
 pub use tool::{Observation, ToolMode, ToolSpec, is_wire_name};
 pub use usage::{MAX_CALL_TOKENS, MAX_CALL_USD, Usage, add_tokens};
 pub use verdict::{CheckResult, ScoreError, Verdict};

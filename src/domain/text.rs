@@ -18,6 +18,35 @@ pub fn shortened(text: &str, max: usize) -> String {
     }
 }
 
+/// A word of a command as a shell reads it: in single quotes unless all of it is plain, and with
+/// nothing unseen, `$'a\x0ab'`.
+#[must_use]
+pub fn shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:@%+=,-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if !word.contains(is_unseen) {
+        return format!("'{}'", word.replace('\'', r"'\''"));
+    }
+    let mut quoted = String::from("$'");
+    for c in word.chars() {
+        match c {
+            c if is_unseen(c) => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    quoted.push_str("\\x");
+                    quoted.push_str(&hex(&[byte]));
+                }
+            }
+            '\'' | '\\' => quoted.extend(['\\', c]),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('\'');
+    quoted
+}
+
 /// Whether a reader of the text would not see the character: controls (line breaks and tabs too),
 /// marks that turn the direction of writing, characters without a width, separators of lines
 /// and paragraphs, and what is no character. Blanks are seen; so are the selectors that belong to emoji.
@@ -48,6 +77,25 @@ mod tests {
     #[test]
     fn every_byte_has_two_digits() {
         assert_eq!(hex(&[0, 9, 10, 255]), "00090aff");
+    }
+
+    #[test]
+    fn a_shell_reads_one_word() {
+        for (word, want) in [
+            ("latest", "latest"),
+            ("/tmp/a-b_c.d:1@x%+=,", "/tmp/a-b_c.d:1@x%+=,"),
+            ("", "''"),
+            ("/tmp/my run", "'/tmp/my run'"),
+            ("it's $HOME", r"'it'\''s $HOME'"),
+            ("~", "'~'"),
+            ("ä*", "'ä*'"),
+            ("a\n'\\\u{202e}", r"$'a\x0a\'\\\xe2\x80\xae'"),
+        ] {
+            assert_eq!(shell(word), want);
+            let mut bash = std::process::Command::new("bash");
+            let said = bash.args(["-c", &format!("printf %s {want}")]).output();
+            assert_eq!(String::from_utf8(said.unwrap().stdout).unwrap(), word);
+        }
     }
 
     #[test]

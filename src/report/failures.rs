@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use super::{
     Style,
-    markdown::code,
+    markdown::{code, escape},
     text::{self, one_line},
     wrap,
 };
 use crate::domain::{
     Code,
     failures::{BadStep, FailureGroup, Failures, VariantFailures},
+    shell,
 };
 
 /// How failures are shown.
@@ -56,13 +57,13 @@ pub fn markdown(failures: &Failures, view: &View<'_>) -> String {
     let mut doc = format!("# Failures\n\n{}\n", head(failures));
     for part in parts(failures, view) {
         for (title, group) in part.titled() {
-            let _ = writeln!(doc, "\n## {title}\n");
+            let _ = writeln!(doc, "\n## {}\n", escape(&title));
             for fact in facts(group) {
                 let values: Vec<String> = fact.values.iter().map(|value| code(value)).collect();
                 let values = text::and_more(&values, fact.more);
                 let _ = writeln!(doc, "- {}: {values}", fact.label);
             }
-            let _ = writeln!(doc, "- example: {}", example(group));
+            let _ = writeln!(doc, "- example: {}", escape(&example(group)));
             for (label, text) in group.example.step.iter().flat_map(told) {
                 let _ = writeln!(doc, "  - {label}: {}", code(text));
             }
@@ -202,7 +203,7 @@ fn told(step: &BadStep) -> impl Iterator<Item = (&'static str, &str)> {
 
 fn command(group: &FailureGroup, view: &View<'_>) -> String {
     let session = &group.example.session;
-    format!("farm trace show {session} --run {}", one_line(view.run))
+    format!("farm trace show {session} --run {}", shell(view.run))
 }
 
 fn ungrouped(failures: &Failures) -> Option<String> {

@@ -8,7 +8,7 @@ use super::{
     text, wrap,
 };
 pub(super) use super::{cases::mark, warnings::of as warnings};
-use crate::domain::{CaseSummary, Figure, Label, Ledger, Summary, VariantSummary};
+use crate::domain::{CaseSummary, Figure, Label, Ledger, Summary, VariantSummary, shell};
 
 /// How a summary is shown.
 #[derive(Debug, Clone, Copy)]
@@ -167,7 +167,7 @@ impl Page<'_> {
             self.dim(&format!(
                 "… {}: `farm report {} --all`",
                 text::plural(hidden as u64, "more case"),
-                self.view.run
+                shell(self.view.run)
             ));
         }
         self.line("");

@@ -1,7 +1,10 @@
 //! What a reader of figures should be careful about, in sentences.
 
 use super::{cases, text};
-use crate::{domain::Summary, store::manifest::RunStatus};
+use crate::{
+    domain::{Summary, shell},
+    store::manifest::RunStatus,
+};
 
 /// What is missing or damaged, with backticks around commands. `run` as the user may name it.
 pub(super) fn of(summary: &Summary, run: &str) -> Vec<String> {
@@ -15,7 +18,7 @@ pub(super) fn of(summary: &Summary, run: &str) -> Vec<String> {
     if ledger.missing() > 0 {
         let again = match ledger.errored + ledger.not_run {
             0 => String::new(),
-            _ => format!(" `farm resume {run}` runs them."),
+            _ => format!(" `farm resume {}` runs them.", shell(run)),
         };
         warnings.push(format!(
             "{} missing from every figure: {}.{again}",
@@ -37,6 +40,7 @@ pub(super) fn of(summary: &Summary, run: &str) -> Vec<String> {
 /// stop, with backticks around commands; `run` as the user may name it.
 #[must_use]
 pub fn unfinished(status: RunStatus, run: &str) -> Option<String> {
+    let run = shell(run);
     match status {
         RunStatus::Finished => None,
         RunStatus::Running => Some("the run is at work: these are its figures so far".to_owned()),

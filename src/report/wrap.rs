@@ -5,18 +5,13 @@ pub(super) const LABEL: usize = 9;
 
 /// A sentence of farm in lines of at most `width`; a command in backticks is one word.
 pub(super) fn prose(text: &str, width: usize) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
     let mut in_command = false;
-    for word in text.split_whitespace() {
-        match words.last_mut() {
-            Some(command) if in_command => {
-                command.push(' ');
-                command.push_str(word);
-            }
-            _ => words.push(word.to_owned()),
-        }
-        in_command ^= word.matches('`').count() % 2 == 1;
-    }
+    let words = text.split(|c: char| {
+        in_command ^= c == '`';
+        c.is_whitespace() && !in_command
+    });
+    let words = words.filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_owned).collect();
     flow(&words, " ", width)
 }
 
@@ -70,6 +65,8 @@ mod tests {
         let text = "not run: `farm report latest` shows it";
         let whole = ["not run:", "`farm report latest`", "shows it"];
         assert_eq!(prose(text, 20), whole);
+        let blanks = ["see", "`farm report 'a  b'`"];
+        assert_eq!(prose("see  `farm report 'a  b'`", 5), blanks);
         let broken = ["not run: `farm", "report latest` shows", "it"];
         assert_eq!(words(text, 20), broken);
     }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{run_around, unreadable, unusable};
 use crate::{
-    domain::absolute,
+    domain::{absolute, shell},
     error::{Error, Result},
 };
 
@@ -86,7 +86,7 @@ pub(super) fn make_at(path: &Path) -> Result<PathBuf> {
     let hint = match is_run {
         true => format!(
             "it is a run: `farm resume {0}` goes on with it, `farm rm {0}` removes it",
-            path.display()
+            shell(&path.to_string_lossy())
         ),
         false => "name a folder that is absent or empty".to_owned(),
     };
