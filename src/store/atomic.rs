@@ -14,9 +14,8 @@ use crate::error::{Error, Result};
 /// # Errors
 /// When the disk refuses; the old file then stands.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let temporary = temporary(path);
     let put = || {
-        let mut file = File::create(&temporary)?;
+        let mut file = begin(path)?;
         if let Ok(old) = fs::metadata(path) {
             file.set_permissions(old.permissions())?;
         }
@@ -28,8 +27,18 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_folder(path).map_err(|e| refused(path, e))
 }
 
+/// Begins the file that is to be at `path`, under its temporary name. What a process that died left
+/// there goes; where a link leads is left alone.
+pub(super) fn begin(path: &Path) -> io::Result<File> {
+    let temporary = temporary(path);
+    match fs::remove_file(&temporary) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => File::create_new(temporary),
+    }
+}
+
 /// The name under which a file grows: hidden, in the same folder.
-pub(super) fn temporary(path: &Path) -> PathBuf {
+fn temporary(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.tmp"))
 }
@@ -39,7 +48,7 @@ pub(super) fn finish(path: &Path) -> Result<()> {
     fs::rename(temporary(path), path).map_err(|e| refused(path, e))
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
         _ => File::open(".")?.sync_all(),
@@ -76,6 +85,21 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"2");
         assert_eq!(fs::metadata(&path).unwrap().permissions(), permissions);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_under_the_temporary_name_goes_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("other"), "theirs").unwrap();
+        std::os::unix::fs::symlink(at("other"), at(".a.json.tmp")).unwrap();
+        write(&at("a.json"), b"1").unwrap();
+        assert_eq!(fs::read(at("other")).unwrap(), b"theirs");
+        fs::write(at(".a.json.tmp"), "torn").unwrap();
+        write(&at("a.json"), b"2").unwrap();
+        assert!(!at("a.json").is_symlink());
+        assert_eq!(fs::read(at("a.json")).unwrap(), b"2");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

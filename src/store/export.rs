@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{
     apply::int,
-    atomic::{finish, refused, temporary},
+    atomic::{begin, finish, refused},
     reader::{Reader, STEPS, TURNS},
     room,
     row::{Score, SessionRow},
@@ -312,7 +312,7 @@ impl<'a> Sink<'a> {
         let mut write = || {
             let file = match &mut self.file {
                 Some(file) => file,
-                none => none.insert(File::create(temporary(path))?),
+                none => none.insert(begin(path)?),
             };
             file.write_all(buffer)
         };

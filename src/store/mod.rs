@@ -7,6 +7,7 @@ mod alike;
 mod apply;
 pub mod atomic;
 mod document;
+mod edit;
 pub mod export;
 mod fault;
 pub mod folder;
@@ -23,6 +24,7 @@ mod writer;
 
 pub use alike::{Alike, shape};
 pub use document::rfc3339;
+pub use edit::edit;
 pub use export::{Export, Head, ScoreLine};
 pub use fault::gone;
 pub use folder::{Place, RunFolder};

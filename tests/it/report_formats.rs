@@ -208,3 +208,71 @@ fn a_readme_without_its_block_is_left_alone() {
     report(&folder, &["--into", "two.md", "--block", "b"]).exits(0);
     assert!(folder.read("two.md").starts_with(&two[..two.len() - 18]));
 }
+
+#[test]
+fn a_block_is_replaced_while_another_is() {
+    let folder = folder();
+    let names = ["a", "b", "c", "d"];
+    let blocks = names.map(|name| format!("<!-- farm:begin {name} -->\n<!-- farm:end -->\n"));
+    for _ in 0..3 {
+        folder.write("README.md", blocks.concat());
+        let farms = names.map(|name| {
+            process::Command::new(assert_cmd::cargo::cargo_bin!("farm"))
+                .current_dir(folder.path("."))
+                .args(["report", "run", "--into", "README.md", "--block", name])
+                .stderr(process::Stdio::null())
+                .spawn()
+                .unwrap()
+        });
+        for mut farm in farms {
+            assert!(farm.wait().unwrap().success());
+        }
+        let text = folder.read("README.md");
+        assert_eq!(text.matches("# Summary\n").count(), 4, "{text}");
+    }
+}
+
+#[test]
+fn what_may_not_be_written_is_left_alone() {
+    let folder = folder();
+    let text = "<!-- farm:begin -->\n<!-- farm:end -->\n";
+    folder.write("my notes.md", text);
+    let mode = fs::Permissions::from_mode(0o444);
+    fs::set_permissions(folder.path("my notes.md"), mode).unwrap();
+    let said = report(&folder, &["--into", "my notes.md"]).exits(2);
+    insta::assert_snapshot!(said.stderr, @r"
+    error: my notes.md is not writable
+    hint: `chmod u+w 'my notes.md'` makes it so, if it is meant to change
+    ");
+    assert_eq!(folder.read("my notes.md"), text);
+}
+
+#[test]
+fn a_block_without_its_end_takes_no_prose() {
+    let folder = folder();
+    let text = "<!-- farm:begin a -->\nmine\n<!-- farm:begin b -->\n<!-- farm:end -->\n";
+    folder.write("README.md", text);
+    let said = report(&folder, &["--into", "README.md", "--block", "a"]).exits(2);
+    insta::assert_snapshot!(said.stderr, @r"
+    error: README.md: line 3: a block begins inside the one that begins at line 1
+    hint: add the line <!-- farm:end --> where the block of line 1 ends
+    ");
+    assert_eq!(folder.read("README.md"), text);
+}
+
+#[test]
+fn commands_can_be_pasted() {
+    let folder = folder();
+    fs::rename(folder.path("run"), folder.path("my run")).unwrap();
+    let said = folder.farm(["status", "my run"]).exits(0);
+    assert_eq!(
+        said.stderr,
+        "`farm report 'my run'` shows what came of it\n"
+    );
+    let said = folder.farm(["run", "eval/cases.jsonl", "--out", "my run"]);
+    let hint = "`farm resume 'my run'` goes on with it, `farm rm 'my run'` removes it";
+    assert!(said.exits(2).stderr.contains(hint));
+    let said = folder.farm(["init", "my suite"]).exits(0);
+    let next = "next: cd 'my suite' && farm run eval/cases.jsonl\n";
+    assert!(said.stderr.ends_with(next), "{}", said.stderr);
+}
