@@ -13,6 +13,7 @@ use crate::{
         failures::Failures,
         input,
         jsonl::{self, Secrecy},
+        shell,
         trace::Record,
     },
     error::{Context, Error, Result},
@@ -59,11 +60,14 @@ impl Opened {
         }
         if !folder.cases().exists() {
             let run = folder.path().display();
+            let quoted = shell(&run.to_string());
             let hint = match folder.holder() {
                 Ok(Some(holder)) if holder.pid != std::process::id() => {
                     "it is being set up: try again in a moment".to_owned()
                 }
-                _ => format!("its cases.jsonl is missing: `farm rm {run}` removes what is there"),
+                _ => {
+                    format!("its cases.jsonl is missing: `farm rm {quoted}` removes what is there")
+                }
             };
             return Err(Error::input(format!("the run in {run} has not begun")).hint(hint));
         }

@@ -56,9 +56,9 @@ impl NoBlock {
             Self::Several(_) => "say which one with --block NAME".to_owned(),
             Self::Twice(_) => "give it another name".to_owned(),
             Self::Open(_) => "add the line <!-- farm:end --> where it ends".to_owned(),
-            Self::Within(outer, _) => format!(
-                "add the line <!-- farm:end --> where the block of line {outer} ends"
-            ),
+            Self::Within(outer, _) => {
+                format!("add the line <!-- farm:end --> where the block of line {outer} ends")
+            }
         }
     }
 }

@@ -112,17 +112,12 @@ fn a_published_run_has_cases_and_no_sessions() {
 fn who_reads_the_first_line_alone_is_no_error() {
     let folder = folder();
     // More than a pipe and the buffer before it hold.
-    let path = folder.path("run/summary.json");
-    let mut summary: serde_json::Value = folder.json("run/summary.json");
-    let cases = summary["variants"][0]["cases"].as_array_mut().unwrap();
-    let case = cases[0].clone();
-    cases.extend(std::iter::repeat_n(case, 2000));
-    fs::write(path, summary.to_string()).unwrap();
-    fs::remove_file(folder.path("run/farm.db")).unwrap();
+    let more = ["run", "eval/cases.jsonl", "--quiet", "--seeds", "400"];
+    folder.farm(more.iter().chain(&["--out", "long"])).exits(0);
     let (mut reader, writer) = io::pipe().unwrap();
     let farm = process::Command::new(assert_cmd::cargo::cargo_bin!("farm"))
         .current_dir(folder.path("."))
-        .args(["report", "run", "--format", "csv"])
+        .args(["report", "long", "--rows", "sessions"])
         .stdout(writer)
         .stderr(process::Stdio::piped())
         .spawn()

@@ -8,12 +8,12 @@ use super::{
     overview::{self, Part},
     sessions::Sessions,
 };
-use crate::report::text;
+use crate::{domain::shell, report::text};
 
 /// The data of the page, but for the traces.
 #[derive(Serialize)]
 pub(super) struct Data<'a> {
-    /// The run as the user may name it.
+    /// The run as a shell reads it, for commands.
     run: String,
     variants: Vec<&'a str>,
     cases: Vec<CaseData<'a>>,
@@ -40,7 +40,7 @@ impl<'a> Data<'a> {
             tags: case.tags.iter().map(|tag| text::one_line(tag)).collect(),
         });
         Self {
-            run: page.run.to_owned(),
+            run: shell(page.run),
             variants: names.collect(),
             cases: cases.collect(),
             rows: cases::rows(page.summary),

@@ -22,7 +22,7 @@ use minijinja::{Environment, value::Serde};
 use serde::Serialize;
 
 use crate::{
-    domain::{Case, Summary},
+    domain::{Case, Summary, shell},
     error::{Context, Result},
     report::forest,
     store::{Export, Manifest},
@@ -75,7 +75,7 @@ pub fn write(page: &Page<'_>, out: &mut dyn io::Write) -> Result<()> {
     let (sessions, words) = match page.sessions {
         None => (None, Vec::new()),
         Some(export) => {
-            let words = Held::write(export, page.traces, out)?.words(page.run);
+            let words = Held::write(export, page.traces, out)?.words(&shell(page.run));
             (Some(Sessions::write(export, out)?), words)
         }
     };

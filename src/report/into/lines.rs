@@ -73,8 +73,7 @@ fn underline(line: &str) -> Option<usize> {
 
 /// Whether a line is one of a paragraph: no item, quote, rule, markup or row of a table.
 fn is_text(line: &str) -> bool {
-    let is_rule = line.starts_with(['-', '*', '_'])
-        && line.chars().all(|c| "-*_ \t".contains(c));
+    let is_rule = line.starts_with(['-', '*', '_']) && line.chars().all(|c| "-*_ \t".contains(c));
     let is_other = line.starts_with(['>', '<', '|']);
     !line.trim().is_empty() && !is_rule && !is_other && bullet(line).is_none()
 }
