@@ -32,7 +32,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 pub(super) fn begin(path: &Path) -> io::Result<File> {
     let temporary = temporary(path);
     match fs::remove_file(&temporary) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
         _ => File::create_new(temporary),
     }
 }
