@@ -34,8 +34,8 @@ struct Candidate<'a> {
     variants: Vec<&'a VariantName>,
     scoring: Scoring,
     seeds: u64,
-    /// The names of its hidden metrics.
-    metrics: Vec<String>,
+    /// The names of its hidden metrics, if they are known.
+    metrics: Option<Vec<String>>,
 }
 
 impl Gates {
@@ -76,7 +76,7 @@ impl Gates {
             variants: ready.plan.grid.variants.iter().collect(),
             scoring: Scoring::of_new(ready),
             seeds: seeds.end - seeds.start,
-            metrics: sealed.map_or_else(Vec::new, |s| s.metric_names().to_vec()),
+            metrics: Some(sealed.map_or_else(Vec::new, |s| s.metric_names().to_vec())),
         })
     }
 
@@ -90,14 +90,14 @@ impl Gates {
             return Ok(());
         };
         let seeds = &run.opened.grid.seeds;
-        let of_summary = run.summary.variants.iter();
+        let of_summary = || run.summary.variants.iter();
+        let metrics = of_summary().flat_map(|v| v.overall.metrics.keys().cloned());
         self.check_on(&Candidate {
-            variants: of_summary.clone().map(|v| &v.variant).collect(),
+            variants: of_summary().map(|v| &v.variant).collect(),
             scoring: Scoring::of(first),
             seeds: seeds.end - seeds.start,
-            metrics: of_summary
-                .flat_map(|v| v.overall.metrics.keys().cloned())
-                .collect(),
+            // A summary that was computed anew leaves them out.
+            metrics: Some(metrics.collect()).filter(|m: &Vec<String>| !m.is_empty()),
         })
     }
 
@@ -105,7 +105,7 @@ impl Gates {
         for given in &self.0 {
             let gate = &given.gate;
             let wrong = |why: String| Error::input(format!("gate `{}`: {why}", gate.text));
-            if let Some(why) = gate.subject.is_out_of_reach(on.seeds, &on.metrics) {
+            if let Some(why) = gate.subject.out_of_reach(on.seeds, on.metrics.as_deref()) {
                 return Err(wrong(why));
             }
             if let Some(name) = &gate.variant

@@ -144,10 +144,10 @@ impl Subject {
         }
     }
 
-    /// Whether no run over `seeds` seeds that scores hidden `metrics` can have it, and what there
-    /// is instead.
+    /// Why no run over `seeds` seeds with these hidden metrics can have it, and what there is
+    /// instead; `metrics` are none where they are not known.
     #[must_use]
-    pub fn is_out_of_reach(&self, seeds: u64, metrics: &[String]) -> Option<String> {
+    pub fn out_of_reach(&self, seeds: u64, metrics: Option<&[String]>) -> Option<String> {
         match &self.kind {
             Kind::AtK(k) | Kind::HatK(k) => {
                 let known: Vec<String> = ks(seeds).map(|k| k.to_string()).collect();
@@ -156,10 +156,14 @@ impl Subject {
                 (!is_known)
                     .then(|| format!("of {seeds} seeds there is pass@k and pass^k for k = {known}"))
             }
-            Kind::Metric(name) if !metrics.contains(name) => Some(match metrics {
-                [] => "the sealed halves define no metric".to_owned(),
-                known => format!("the sealed halves define the metrics {}", known.join(", ")),
-            }),
+            Kind::Metric(name) => match metrics? {
+                known if known.contains(name) => None,
+                [] => Some("the sealed halves define no metric".to_owned()),
+                known => {
+                    let known = known.join(", ");
+                    Some(format!("the sealed halves define the metrics {known}"))
+                }
+            },
             _ => None,
         }
     }
@@ -184,6 +188,10 @@ impl Subject {
         };
         match found {
             Some(figure) => Measured::Figure(figure),
+            None if matches!(self.kind, Kind::Metric(_)) => Measured::Absent(
+                "the figures hold no such hidden metric: those computed anew leave them out"
+                    .to_owned(),
+            ),
             None => Measured::Absent("the run has no such figure".to_owned()),
         }
     }
