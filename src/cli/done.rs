@@ -25,6 +25,8 @@ pub(super) struct Done {
     pub folder: PathBuf,
     pub summary: Summary,
     pub wind_down: Option<WindDown>,
+    /// Why some variants did not come to their end.
+    pub parked: Vec<String>,
     /// Whether it had no scorer.
     pub unscored: bool,
 }
@@ -75,13 +77,19 @@ impl Done {
             Some(WindDown::StopFile) => "the run was ended early by its STOP file; ",
             Some(WindDown::Deadline) => "the run was ended early, since its time was up; ",
             Some(WindDown::Breaker) => "the run was ended early, since too many sessions crashed; ",
+            Some(WindDown::Money) => "the run was ended early, since it has spent what it may; ",
         };
+        let parked: String = self
+            .parked
+            .iter()
+            .map(|why| format!("parked: {why}\n"))
+            .collect();
         let next = match self.exit() {
             Exit::Incomplete => format!("\n`farm resume {}` goes on with it", shell(&self.spec)),
             _ => String::new(),
         };
         format!(
-            "{why}run {} is in {}{next}",
+            "{parked}{why}run {} is in {}{next}",
             self.run,
             self.folder.display()
         )

@@ -123,6 +123,7 @@ fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
         folder: before.folder.path().to_owned(),
         summary,
         wind_down: None,
+        parked: Vec::new(),
         unscored: !is_scored,
     }))
 }

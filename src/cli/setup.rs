@@ -298,6 +298,7 @@ fn variants(
             name: variant.name.clone(),
             model: scripted(&variant.model, options, seeds, cases, scripts, place)?,
             endpoint: "scripted".to_owned(),
+            account: variant.model.name.to_string(),
             prompt: variant.prompt.text.clone(),
             tools: variant.tools.clone(),
             limits: variant.limits.clone(),

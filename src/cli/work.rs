@@ -100,7 +100,9 @@ impl Work {
         drop(fs::remove_dir_all(folder.work()));
         manifest.status = match &ended {
             // A signal that came when all had run has interrupted nothing.
-            Ok((summary, Some(_))) if summary.ledger.left(!unscored) > 0 => RunStatus::Interrupted,
+            Ok(over) if over.is_early() && over.summary.ledger.left(!unscored) > 0 => {
+                RunStatus::Interrupted
+            }
             Ok(_) => RunStatus::Finished,
             Err(_) => RunStatus::Failed,
         };
@@ -109,25 +111,21 @@ impl Work {
         spans.push(span);
         let closed = close(&folder, manifest, spans);
         // What went wrong in the run says more than what went wrong after it.
-        let (summary, wind_down) = ended?;
+        let over = ended?;
         closed?;
         Ok(Done {
             run,
             spec: opened::spec(&folder),
             folder: folder.path().to_owned(),
-            summary,
-            wind_down,
+            summary: over.summary,
+            wind_down: over.wind_down,
+            parked: over.parked,
             unscored,
         })
     }
 
     /// The run itself, from the first session to `summary.json`.
-    fn run(
-        self,
-        past: Past,
-        lock: &mut Held,
-        span: &mut Span,
-    ) -> Result<(Summary, Option<WindDown>)> {
+    fn run(self, past: Past, lock: &mut Held, span: &mut Span) -> Result<Over> {
         let Self {
             ready,
             folder,
@@ -214,14 +212,32 @@ impl Work {
             kind: ErrorKind::Internal,
             ..e
         })?;
-        let wind_down = ended.wind_down;
+        let (wind_down, parked) = (ended.wind_down, ended.parked.clone());
         runtime.block_on(ended.close())?;
         store::atomic::write(&folder.summary(), report::json(&summary)?.as_bytes())?;
         store::atomic::write(
             &folder.summary_md(),
             report::markdown::render(&summary).as_bytes(),
         )?;
-        Ok((summary, wind_down))
+        Ok(Over {
+            summary,
+            wind_down,
+            parked,
+        })
+    }
+}
+
+/// A run that is over, but for what is written of it last.
+struct Over {
+    summary: Summary,
+    wind_down: Option<WindDown>,
+    parked: Vec<String>,
+}
+
+impl Over {
+    /// Whether something kept it from coming to its end.
+    fn is_early(&self) -> bool {
+        self.wind_down.is_some() || !self.parked.is_empty()
     }
 }
 

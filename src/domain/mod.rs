@@ -3,6 +3,8 @@
 //! They decide nothing. What does something here is what every room needs alike: [`input`] opens
 //! files, [`jsonl`] reads those that people write, [`Clock`] tells the time, and seeds are derived and drawn.
 
+mod activity;
+mod books;
 mod case;
 mod clock;
 pub mod comparison;
@@ -20,9 +22,11 @@ mod ledger;
 mod limits;
 mod outcome;
 pub mod plan;
+mod price;
 mod record;
 mod script;
 mod seed;
+mod served;
 mod summary;
 mod tally;
 mod text;
@@ -31,6 +35,8 @@ pub mod trace;
 mod usage;
 mod verdict;
 
+pub use activity::{Activity, Wait};
+pub use books::{Books, BooksLost, OnBehalf, Purpose, Reservation, Settlement};
 pub use case::Case;
 pub use clock::Clock;
 pub use decision::{Action, BadArgs, Call, DecidedCall, Decision, MAX_ARGS_BYTES};
@@ -44,9 +50,11 @@ pub use key::{KeyError, SessionKey};
 pub use ledger::{Ledger, SessionState};
 pub use limits::{Limit, Limits};
 pub use outcome::{Outcome, Status};
+pub use price::Price;
 pub use record::{SessionRecord, StepFacts};
 pub use script::{Entry, Script, ScriptedCall};
 pub use seed::{draw, provider_seed, rng_seed};
+pub use served::Served;
 pub use summary::{
     Bounds, CaseSummary, CheckSummary, Label, Overall, SUMMARY_SCHEMA, Steps, Summary,
     SummaryStatus, Variance, VariantSummary,

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Limit, Usage, add_tokens, trace::Step};
+use super::{Limit, Served, Usage, add_tokens, trace::Step};
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -71,9 +71,20 @@ pub struct Outcome {
     pub cost_usd: Option<f64>,
     /// Why it failed, for `model_error` and `crashed`.
     pub error: Option<String>,
+    /// What answered its turns, each once, in the order in which they came; empty when no reply
+    /// says.
+    #[serde(default)]
+    pub served: Vec<Served>,
 }
 
 impl Outcome {
+    /// Notes what answered a turn.
+    pub fn note(served: &mut Vec<Served>, by: &Served) {
+        if !by.is_unknown() && !served.contains(by) {
+            served.push(by.clone());
+        }
+    }
+
     /// Of a session that did not end by itself: what its durable steps and replies say.
     #[must_use]
     pub fn so_far<'a>(
@@ -107,6 +118,7 @@ impl Outcome {
             tokens_out: tokens(|u| u.tokens_out),
             cost_usd,
             error,
+            served: Vec::new(),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The records of `farm.trace/1`: one session is a `run_start`, its steps and a `run_end`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-use super::{CaseId, Code, Decision, Judgment, Limit, Observation, Status, Usage, VariantName};
+use super::{
+    CaseId, Code, Decision, Judgment, Limit, Observation, Served, Status, Usage, VariantName, Wait,
+};
 
 /// The version written to `run_start`.
 pub const SCHEMA: &str = "farm.trace/1";
@@ -15,7 +17,7 @@ pub const SCHEMA: &str = "farm.trace/1";
 ///
 /// Nothing else varies: times, the run's own name, how often infrastructure made it begin anew,
 /// waits and latencies, and the provider's ids.
-pub const FREE_FIELDS: [&str; 9] = [
+pub const FREE_FIELDS: [&str; 10] = [
     "ts",
     "run",
     "attempt",
@@ -25,6 +27,7 @@ pub const FREE_FIELDS: [&str; 9] = [
     "reply.id",
     "reply.created",
     "reply.system_fingerprint",
+    "served.fingerprint",
 ];
 
 /// The first line of a session.
@@ -87,6 +90,21 @@ pub struct Turn {
     pub refused: bool,
     /// What it took.
     pub usage: Option<Usage>,
+    /// What answered, as far as the reply says.
+    #[serde(default, skip_serializing_if = "Served::is_unknown")]
+    pub served: Served,
+    /// Seconds from the request to the last byte; absent when nothing was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_s: Option<f64>,
+    /// What the session waited for since the turn before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+}
+
+/// A time that a reply took, to the millisecond; none for no time.
+#[must_use]
+pub fn seconds(latency: Duration) -> Option<f64> {
+    (!latency.is_zero()).then(|| (latency.as_secs_f64() * 1e3).round() / 1e3)
 }
 
 /// The last line of a session.
@@ -157,6 +175,15 @@ pub struct StepLine {
     /// What it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What answered, as far as the reply says.
+    #[serde(default, skip_serializing_if = "Served::is_unknown")]
+    pub served: Served,
+    /// Seconds from the request to the last byte; absent when nothing was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_s: Option<f64>,
+    /// What the session waited for since the turn before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
     /// Unix seconds.
     pub ts: f64,
 }

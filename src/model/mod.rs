@@ -4,15 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::value::RawValue;
 
-use crate::domain::{BoxFuture, CaseId, Usage};
+use crate::domain::{BoxFuture, CaseId, OnBehalf, Usage};
 
 pub use normalise::{Normalised, Options, Repair};
 pub use scripted::{Scripted, Scripts, ScriptsError};
+pub use watch::{Seen, Waiting, Watch};
 pub use wire::{Conversation, Shape};
 
 mod call_id;
 pub mod normalise;
 pub mod scripted;
+pub mod watch;
 pub mod wire;
 
 /// Something that answers a conversation.
@@ -40,6 +42,17 @@ pub struct Request<'a> {
     pub rng_seed: u64,
     /// The whole history.
     pub conversation: &'a Conversation,
+    /// Who asks.
+    pub caller: &'a Caller,
+}
+
+/// Who asks a model, and how it fares meanwhile.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// On whose behalf: what a call costs is booked on it.
+    pub on_behalf: OnBehalf,
+    /// Shows what the session is at, and keeps its waits.
+    pub watch: Arc<Watch>,
 }
 
 /// A reply as received, and as understood.
@@ -135,6 +148,23 @@ pub enum ModelErrorKind {
     Context,
     /// farm has no reply to give: a script or cassette that lacks one.
     NoReply,
+    /// The session may not spend what the next call can cost: a limit of the session, not a failure.
+    SessionCost,
+    /// No further call is made: for nobody whom this concerns. Their sessions are not run.
+    Stopped(Stop),
+    /// The books of money cannot be written.
+    BooksLost,
+}
+
+/// Whom it concerns that no further call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The endpoint is parked: all models on it.
+    Endpoint,
+    /// The model has spent what it may.
+    Model,
+    /// The run has spent what it may.
+    Run,
 }
 
 /// Whether to ask again.
@@ -146,6 +176,8 @@ pub enum Retry {
     Once,
     /// With backoff.
     Yes,
+    /// Not for now: it was asked as often as it may be. A session that begins again may fare better.
+    Later,
 }
 
 impl std::fmt::Display for ModelErrorKind {
@@ -161,7 +193,29 @@ impl std::fmt::Display for ModelErrorKind {
             Self::Timeout => "timeout",
             Self::Context => "context",
             Self::NoReply => "no_reply",
+            Self::SessionCost => "session_cost",
+            Self::Stopped(Stop::Endpoint) => "endpoint_parked",
+            Self::Stopped(Stop::Model) => "model_out_of_money",
+            Self::Stopped(Stop::Run) => "run_out_of_money",
+            Self::BooksLost => "books_lost",
         })
+    }
+}
+
+#[cfg(test)]
+impl Caller {
+    /// Asks for the first turn of session 0.
+    pub fn of_a_test() -> Self {
+        use crate::domain::{Clock, Purpose, SessionId};
+        Self {
+            on_behalf: OnBehalf {
+                session: Some(SessionId(0)),
+                attempt: 0,
+                turn: 0,
+                purpose: Purpose::Turn,
+            },
+            watch: Arc::new(Watch::new(Clock::fixed(0.0))),
+        }
     }
 }
 

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::{
         domain::{Action, Observation, ToolMode},
-        model::{Conversation, Shape},
+        model::{Caller, Conversation, Shape},
     };
 
     fn id(text: &str) -> CaseId {
@@ -229,11 +229,13 @@ mod tests {
         conversation: &Conversation,
     ) -> Result<Reply, ModelError> {
         let case = id(case);
+        let caller = Caller::of_a_test();
         let request = Request {
             case: &case,
             seed,
             rng_seed: 0,
             conversation,
+            caller: &caller,
         };
         model.complete(&request).await
     }

@@ -232,7 +232,13 @@ impl State {
             Ok(Some(Exit::Finished(finished))) => self.finished(id, attempt, *finished),
             Ok(Some(Exit::StoreLost(lost))) => return Err(lost.into()),
             _ if live.killed => self.killed(id, attempt).await?,
-            Err(reason) => self.crashed(myself, live, &reason).await?,
+            Ok(Some(Exit::Stopped(why))) => self.leave(id, Ending::Stopped(why)),
+            Ok(Some(Exit::Broken(error))) => {
+                let reason = error.to_string();
+                self.crashed(myself, live, Status::ModelError, &reason)
+                    .await?;
+            }
+            Err(reason) => self.crashed(myself, live, Status::Crashed, &reason).await?,
             Ok(None) => self.leave(id, Ending::Interrupted),
         }
         Ok(())
@@ -300,10 +306,12 @@ impl State {
         Ok(())
     }
 
+    /// Infrastructure failed a session: it goes on or begins anew, or ends as `status`.
     async fn crashed(
         &mut self,
         myself: &ActorRef<CaseMessage>,
         live: Live,
+        status: Status,
         reason: &str,
     ) -> Result<()> {
         let Live {
@@ -313,7 +321,7 @@ impl State {
             ..
         } = live;
         let key = self.hub.plan.grid.key(id);
-        tracing::warn!(%key, attempt, reason, "session crashed");
+        tracing::warn!(%key, attempt, reason, "session broke");
         if self.halted {
             self.leave(id, Ending::Interrupted);
             return Ok(());
@@ -353,9 +361,10 @@ impl State {
                     .await
             }
             AfterCrash::GiveUp => {
-                let outcome = so_far(Status::Crashed, &turns, reason);
+                let outcome = so_far(status, &turns, reason);
                 self.end(id, attempt, outcome, worked(&turns)).await?;
-                self.leave(id, Ending::Settled { crashed: true });
+                let crashed = status == Status::Crashed;
+                self.leave(id, Ending::Settled { crashed });
                 Ok(())
             }
         }

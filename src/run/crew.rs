@@ -140,6 +140,7 @@ impl Crew {
             Some(error) => Err(error),
             None => closing.map(|()| Ended {
                 wind_down: last.wind_down,
+                parked: last.parked,
                 credits_out: last.credits_out,
                 scorer: scorer.clone(),
             }),

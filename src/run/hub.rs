@@ -11,6 +11,7 @@ use super::{case::Start, on_record::Begun, past::Past, plan::Plan};
 use crate::{
     aggregate,
     domain::{Clock, SessionId, SessionKey, Tally, hex},
+    model::Watch,
     score,
     session::Job,
     store::{Handle, StoreLost, Write},
@@ -66,6 +67,7 @@ impl Hub {
             delay: start.delay,
             store: self.store.clone(),
             clock: self.clock.clone(),
+            watch: Arc::new(Watch::new(self.clock.clone())),
             panic_at,
             key,
         }

@@ -91,6 +91,8 @@ pub enum Kill {
 pub struct Ended {
     /// Why nothing new started, if the run ended early.
     pub wind_down: Option<WindDown>,
+    /// Why some variants did not come to their end: one line for each endpoint, model or cap.
+    pub parked: Vec<String>,
     /// Sessions whose credit has not come back: 0 when all is well.
     pub credits_out: usize,
     scorer: Option<ActorRef<score::Message>>,

@@ -27,6 +27,8 @@ pub struct Variant {
     pub model: Arc<dyn Model>,
     /// Variants of one endpoint share its cap on sessions in flight.
     pub endpoint: String,
+    /// Variants of one account share a cap on money: the model's name in the config.
+    pub account: String,
     /// The system prompt.
     pub prompt: String,
     /// The names of its tools, where a case does not say.

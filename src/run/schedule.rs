@@ -21,6 +21,7 @@ pub struct Schedule {
     /// grows with these alone, not with the plan.
     passed_over: HashSet<SessionId>,
     closed_cases: Vec<bool>,
+    parked: Vec<bool>,
     winding_down: bool,
 }
 
@@ -64,6 +65,7 @@ impl Schedule {
             in_flight: HashSet::new(),
             passed_over: done.into_iter().collect(),
             closed_cases: vec![false; grid.cases.len()],
+            parked: vec![false; grid.variants.len()],
             winding_down: false,
             span,
             grid,
@@ -84,7 +86,8 @@ impl Schedule {
                 let cell = self.grid.cell(id);
                 let wanted = self.endpoint_of[cell.variant] == at
                     && !self.passed_over.remove(&id)
-                    && !self.closed_cases[cell.case];
+                    && !self.closed_cases[cell.case]
+                    && !self.parked[cell.variant];
                 if wanted {
                     self.endpoints[at].in_flight += 1;
                     self.in_flight.insert(id);
@@ -131,6 +134,17 @@ impl Schedule {
     /// No further session of this case begins.
     pub fn close_case(&mut self, case: usize) {
         self.closed_cases[case] = true;
+    }
+
+    /// No further session of this variant begins.
+    pub fn park(&mut self, variant: usize) {
+        self.parked[variant] = true;
+    }
+
+    /// Whether no further session of this variant begins.
+    #[must_use]
+    pub fn is_parked(&self, variant: usize) -> bool {
+        self.parked[variant]
     }
 
     /// Nothing new begins.
@@ -190,6 +204,18 @@ mod tests {
         assert_eq!(admit_all(&mut schedule), [20, 21, 23, 25, 27]);
         schedule.settle(SessionId(20));
         assert_eq!(admit_all(&mut schedule), [22]);
+    }
+
+    #[test]
+    fn a_parked_variant_holds_up_no_other() {
+        let mut schedule = Schedule::new(grid(2, 2, 0..2), vec![0, 1], &[1, 1], []);
+        assert_eq!(admit_all(&mut schedule), [0, 1]);
+        schedule.park(0);
+        schedule.settle(SessionId(0));
+        assert_eq!(schedule.admit(), None);
+        schedule.settle(SessionId(1));
+        assert_eq!(admit_all(&mut schedule), [3]);
+        assert!(schedule.is_parked(0) && !schedule.is_parked(1));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub enum WindDown {
     Deadline,
     /// Too many sessions crash.
     Breaker,
+    /// The run has spent what it may.
+    Money,
 }
 
 /// Ends a run early.

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use super::{
     Hub, Kill,
     case::{CaseMessage, CaseSupervisor},
+    plan::Variant,
     policy::{Breaker, CASE_CRASHES},
     schedule::{Place, Schedule},
     shutdown::WindDown,
@@ -15,6 +16,7 @@ use super::{
 use crate::{
     domain::SessionId,
     error::{Context, Error},
+    model::{ModelError, ModelErrorKind, Stop},
     tool::SessionFiles,
 };
 
@@ -50,12 +52,16 @@ pub enum Ending {
     },
     /// It was dropped; it stays `not_run`.
     Interrupted,
+    /// No further call is made for it, and why; it stays `not_run`.
+    Stopped(ModelError),
 }
 
 /// What is left when the run is over.
 pub struct Last {
     /// Why it wound down, if it did.
     pub wind_down: Option<WindDown>,
+    /// Why some variants did not come to their end.
+    pub parked: Vec<String>,
     /// Why it failed, if it did.
     pub fatal: Option<Error>,
     /// Sessions whose credit has not come back: 0 when all is well.
@@ -73,6 +79,7 @@ pub struct State {
     unacknowledged: HashMap<SessionId, Option<SessionFiles>>,
     has_begun: bool,
     wind_down: Option<WindDown>,
+    parked: Vec<String>,
     fatal: Option<Error>,
     tell: Option<oneshot::Sender<Last>>,
 }
@@ -104,6 +111,7 @@ impl Actor for RunSupervisor {
             unacknowledged: HashMap::new(),
             has_begun: false,
             wind_down: None,
+            parked: Vec::new(),
             fatal: None,
             tell: Some(tell),
         })
@@ -174,6 +182,7 @@ impl Actor for RunSupervisor {
             // Nobody listens any more when the caller has given up.
             drop(tell.send(Last {
                 wind_down: state.wind_down,
+                parked: std::mem::take(&mut state.parked),
                 fatal: state.fatal.take(),
                 credits_out,
             }));
@@ -257,6 +266,10 @@ impl State {
         match ending {
             Ending::Submitted(files) => drop(self.unacknowledged.insert(id, files)),
             Ending::Settled { .. } | Ending::Interrupted => self.schedule.settle(id),
+            Ending::Stopped(why) => {
+                self.schedule.settle(id);
+                self.stopped(id, why);
+            }
         }
         if crashed {
             let crashes = self.crashes.entry(case).or_default();
@@ -267,6 +280,36 @@ impl State {
         }
         if self.breaker.trips(crashed) {
             self.wind_down(WindDown::Breaker);
+        }
+    }
+
+    /// No further call is made for a session and for others whom it concerns: they do not begin.
+    fn stopped(&mut self, id: SessionId, why: ModelError) {
+        let ModelErrorKind::Stopped(stop) = why.kind else {
+            return;
+        };
+        let plan = &self.hub.plan;
+        let own = &plan.variants[plan.grid.cell(id).variant];
+        let concerned = |other: &Variant| match stop {
+            Stop::Endpoint => other.endpoint == own.endpoint,
+            Stop::Model => other.account == own.account,
+            Stop::Run => true,
+        };
+        let parked: Vec<usize> = (0..plan.variants.len())
+            .filter(|at| concerned(&plan.variants[*at]) && !self.schedule.is_parked(*at))
+            .collect();
+        if parked.is_empty() {
+            return;
+        }
+        let variants: Vec<&str> = parked
+            .iter()
+            .map(|at| plan.variants[*at].name.as_str())
+            .collect();
+        tracing::warn!(?variants, reason = why.message, "parked");
+        parked.iter().for_each(|at| self.schedule.park(*at));
+        self.parked.push(why.message);
+        if stop == Stop::Run {
+            self.wind_down(WindDown::Money);
         }
     }
 

@@ -356,6 +356,7 @@ fn variant(name: &str, model: Arc<dyn Model>) -> Variant {
         name: name.parse().unwrap(),
         model,
         endpoint: name.to_owned(),
+        account: name.to_owned(),
         prompt: "Be brief.".to_owned(),
         tools: Vec::new(),
         limits: Limits::default(),

@@ -65,6 +65,7 @@ pub(super) fn record(case: &str, answer: Option<&str>) -> SessionRecord {
             tokens_out: None,
             cost_usd: None,
             error: None,
+            served: Vec::new(),
         }),
         steps: Vec::new(),
     }

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::time::{Instant, error::Elapsed, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     replay::{StoredTurn, replay},
@@ -11,8 +11,13 @@ use super::{
     step::{Effect, Event, Machine},
 };
 use crate::{
-    domain::{Call, Clock, Observation, Outcome, SessionId, SessionKey, SessionRecord, trace},
-    model::{Conversation, Model, Reply, Request},
+    domain::{
+        Activity, Call, Clock, Observation, OnBehalf, Outcome, Purpose, SessionId, SessionKey,
+        SessionRecord, trace,
+    },
+    model::{
+        Caller, Conversation, Model, ModelError, ModelErrorKind, Reply, Request, Retry, Watch,
+    },
     store::{At, Handle, StoreLost, Write},
     tool::{SessionFiles, ToolContext},
 };
@@ -43,6 +48,8 @@ pub struct Job {
     pub store: Handle,
     /// Where its times come from.
     pub clock: Clock,
+    /// Shows what it is at.
+    pub watch: Arc<Watch>,
     /// Test hook: panics when this turn begins.
     pub panic_at: Option<u32>,
 }
@@ -81,6 +88,7 @@ pub struct State {
     /// The turn that the model replied to last, until it is kept.
     turn: Option<Write>,
     writes: Vec<Write>,
+    watch: Arc<Watch>,
     worked: Stopwatch,
     /// How it ended; none while it runs, and when it was killed.
     pub exit: Option<Exit>,
@@ -96,6 +104,10 @@ struct Start {
 pub enum Exit {
     /// The session has ended, and that is durable.
     Finished(Box<Finished>),
+    /// No further call is made for it; what is durable of it stays.
+    Stopped(ModelError),
+    /// Infrastructure failed it: it may fare better when it goes on.
+    Broken(ModelError),
     /// The store is gone.
     StoreLost(StoreLost),
 }
@@ -124,13 +136,9 @@ impl Actor for SessionActor {
             state.begin(start).await?;
         }
         match state.turn().await {
-            Ok(None) => myself.cast(NextTurn)?,
-            Ok(Some(finished)) => {
-                state.exit = Some(Exit::Finished(Box::new(finished)));
-                myself.stop(None);
-            }
-            Err(lost) => {
-                state.exit = Some(Exit::StoreLost(lost));
+            Ok(()) => myself.cast(NextTurn)?,
+            Err(exit) => {
+                state.exit = Some(exit);
                 myself.stop(None);
             }
         }
@@ -158,6 +166,8 @@ impl State {
             machine: Machine::new(spec.clone(), conversation),
             spec,
             model,
+            worked: Stopwatch::from(0.0, job.watch.clone()),
+            watch: job.watch,
             store: job.store,
             clock: job.clock,
             panic_at: job.panic_at,
@@ -171,7 +181,6 @@ impl State {
             files: None,
             turn: None,
             writes: Vec::new(),
-            worked: Stopwatch::from(0.0),
             exit: None,
         }
     }
@@ -180,7 +189,10 @@ impl State {
     async fn begin(&mut self, start: Start) -> Result<(), ActorProcessingErr> {
         let turns = start.history.len();
         tracing::debug!(key = %self.key, attempt = self.attempt, turns, "session begins");
-        sleep(start.delay).await;
+        if !start.delay.is_zero() {
+            let _waiting = self.watch.waits(Activity::Backoff, Some(start.delay));
+            sleep(start.delay).await;
+        }
         if let Some((from, to)) = start.files {
             let files =
                 tokio::task::spawn_blocking(move || SessionFiles::copy(&from, to)).await??;
@@ -197,16 +209,20 @@ impl State {
             // lost says so again when the first reply is kept.
             drop(self.store.post(vec![begin]).await);
         }
-        self.worked = Stopwatch::from(start.history.last().map_or(0.0, |turn| turn.acted_s));
+        let before_s = start.history.last().map_or(0.0, |turn| turn.acted_s);
+        self.worked = Stopwatch::from(before_s, self.watch.clone());
         self.todo = replay(&mut self.machine, start.history).into();
         Ok(())
     }
 
-    /// Performs effects up to the next request; the record of the session once it has ended.
-    async fn turn(&mut self) -> Result<Option<Finished>, StoreLost> {
+    /// Performs effects up to the next request.
+    ///
+    /// # Errors
+    /// How the session ended, once it has.
+    async fn turn(&mut self) -> Result<(), Exit> {
         loop {
             let event = match self.next_effect() {
-                Effect::Ask => Some(self.ask().await),
+                Effect::Ask => Some(self.ask().await?),
                 Effect::KeepTurn => {
                     self.writes.extend(self.turn.take());
                     None
@@ -219,14 +235,17 @@ impl State {
                     self.flush().await?;
                     Some(self.run(&calls).await)
                 }
-                Effect::End(outcome) => return self.end(outcome).await.map(Some),
+                Effect::End(outcome) => {
+                    let finished = self.end(outcome).await?;
+                    return Err(Exit::Finished(Box::new(finished)));
+                }
             };
             if let Some(event) = event {
                 self.todo.extend(self.machine.step(event));
             }
             if matches!(self.todo.front(), Some(Effect::Ask)) {
                 self.flush().await?;
-                return Ok(None);
+                return Ok(());
             }
         }
     }
@@ -241,30 +260,59 @@ impl State {
             .expect("the machine says what is next")
     }
 
-    async fn ask(&mut self) -> Event {
+    async fn ask(&mut self) -> Result<Event, Exit> {
         #[expect(clippy::panic, reason = "the test hook of crashing sessions")]
         if self.panic_at == Some(self.machine.turn()) {
             panic!("panicked on purpose in turn {}", self.machine.turn());
         }
         let (attempt, turn) = (self.attempt, self.machine.turn());
         tracing::debug!(key = %self.key, attempt, turn, "asks");
+        let caller = Caller {
+            on_behalf: OnBehalf {
+                session: Some(self.id),
+                attempt,
+                turn,
+                purpose: Purpose::Turn,
+            },
+            watch: self.watch.clone(),
+        };
         let request = Request {
             case: &self.key.case,
             seed: self.key.seed,
             rng_seed: self.rng_seed,
             conversation: self.machine.conversation(),
+            caller: &caller,
         };
-        let Ok(replied) = within(self.time_left(), self.model.complete(&request)).await else {
-            return Event::TimeUp;
+        self.watch.is_at(Activity::Thinking);
+        let Some(replied) = self.within_time(self.model.complete(&request)).await else {
+            return Ok(Event::TimeUp);
         };
         match replied {
-            Ok(reply) => self.replied(reply),
-            Err(error) => Event::Failed(error),
+            Ok(reply) => Ok(self.replied(reply)),
+            Err(error) => self.failed(error).await,
+        }
+    }
+
+    /// What an error of the model means for the session.
+    async fn failed(&mut self, error: ModelError) -> Result<Event, Exit> {
+        match (error.kind, error.retry) {
+            (ModelErrorKind::Stopped(_), _) => Err(Exit::Stopped(error)),
+            // Only the store knows what became of it.
+            (ModelErrorKind::BooksLost, _) => {
+                self.store.commit(Vec::new()).await?;
+                Err(Exit::Broken(error))
+            }
+            (_, Retry::Later) => Err(Exit::Broken(error)),
+            _ => Ok(Event::Failed(error)),
         }
     }
 
     fn replied(&mut self, reply: Reply) -> Event {
-        let Reply { body, content, .. } = reply;
+        let Reply {
+            body,
+            content,
+            latency,
+        } = reply;
         let work_s = self.worked.seconds();
         let turn = trace::Turn {
             reply: body,
@@ -277,6 +325,9 @@ impl State {
             finish: content.finish.clone(),
             refused: content.refused,
             usage: content.usage,
+            served: content.served.clone(),
+            latency_s: trace::seconds(latency),
+            waits: self.watch.take_waits(),
         };
         let of = (self.id, self.attempt);
         let cost_usd = self.model.cost(content.usage.as_ref());
@@ -294,14 +345,14 @@ impl State {
 
     /// Runs calls at the same time. One that outlives `max_seconds` is dropped.
     async fn run(&self, calls: &[Call]) -> Event {
-        let left = self.time_left();
+        self.watch.is_at(Activity::Tool);
         let runs = calls.iter().map(async |call| {
             let (Some(entry), Ok(args)) = (self.spec.tools.get(&call.tool), &call.args) else {
                 return Observation::error(format!("no tool {:?} takes such arguments", call.tool));
             };
-            within(left, entry.tool().call(args, &self.context))
+            self.within_time(entry.tool().call(args, &self.context))
                 .await
-                .unwrap_or_else(|_| {
+                .unwrap_or_else(|| {
                     Observation::error("stopped: the session's time (max_seconds) is up")
                 })
         });
@@ -356,35 +407,60 @@ impl State {
         self.store.commit(std::mem::take(&mut self.writes)).await
     }
 
-    /// None when no limit binds, as one that is longer than a [`Duration`] can be.
-    fn time_left(&self) -> Option<Duration> {
-        let left = self.spec.limits.max_seconds? - self.worked.seconds();
-        Duration::try_from_secs_f64(left.max(0.0)).ok()
+    /// Performs `work` unless the session's time is up before that. Time that it waits does not
+    /// count, so how much is left is looked at again each time it seems to be up.
+    async fn within_time<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let Some(max) = self.spec.limits.max_seconds else {
+            return Some(work.await);
+        };
+        let mut work = std::pin::pin!(work);
+        loop {
+            let left = max - self.worked.seconds();
+            // None: longer than a [`Duration`] can be.
+            let Ok(left) = Duration::try_from_secs_f64(left.max(0.0)) else {
+                return Some(work.await);
+            };
+            if let Ok(done) = timeout(left.max(LOOK), &mut work).await {
+                return Some(done);
+            }
+            if self.worked.seconds() >= max {
+                return None;
+            }
+        }
     }
 }
 
-/// Working time: it goes on where the session was interrupted.
+/// The shortest time between two looks at the time that is left: it stands still in a wait.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Working time: it goes on where the session was interrupted, and stands still in waits.
 struct Stopwatch {
     since: Instant,
     before_s: f64,
+    watch: Arc<Watch>,
+    /// What had been waited when it was started.
+    waited: Duration,
 }
 
 impl Stopwatch {
-    fn from(before_s: f64) -> Self {
+    fn from(before_s: f64, watch: Arc<Watch>) -> Self {
         Self {
             since: Instant::now(),
             before_s,
+            waited: watch.waited(),
+            watch,
         }
     }
 
     fn seconds(&self) -> f64 {
-        self.before_s + self.since.elapsed().as_secs_f64()
+        let waited = self.watch.waited().saturating_sub(self.waited);
+        let worked = self.since.elapsed().saturating_sub(waited);
+        self.before_s + worked.as_secs_f64()
     }
 }
 
-async fn within<T>(left: Option<Duration>, future: impl Future<Output = T>) -> Result<T, Elapsed> {
-    match left {
-        Some(left) => timeout(left, future).await,
-        None => Ok(future.await),
+impl From<StoreLost> for Exit {
+    fn from(lost: StoreLost) -> Self {
+        Self::StoreLost(lost)
     }
 }

@@ -12,7 +12,7 @@ use super::{
     spec::Spec,
 };
 use crate::{
-    domain::{Action, Call, Limit, Observation, Outcome, Status, StepFacts, trace::Step},
+    domain::{Action, Call, Limit, Observation, Outcome, Served, Status, StepFacts, trace::Step},
     model::{Conversation, ModelError, ModelErrorKind, Normalised},
 };
 
@@ -78,6 +78,7 @@ pub struct Machine {
     blocked: u32,
     repeats: Repeats,
     acting: Option<Acting>,
+    served: Vec<Served>,
     facts: Vec<StepFacts>,
 }
 
@@ -97,6 +98,7 @@ impl Machine {
             blocked: 0,
             repeats: Repeats::default(),
             acting: None,
+            served: Vec::new(),
             facts: Vec::new(),
         }
     }
@@ -129,6 +131,7 @@ impl Machine {
             } => {
                 self.budget.spend(reply.usage, cost_usd);
                 self.budget.worked(work_s);
+                Outcome::note(&mut self.served, &reply.served);
                 self.replied(reply)
             }
             Event::Observed {
@@ -222,6 +225,7 @@ impl Machine {
             tokens_out: self.budget.tokens_out,
             cost_usd: self.budget.cost_usd,
             error: None,
+            served: self.served.clone(),
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{document, reader::Totals};
 use crate::{
-    domain::{Limits, Reading, VariantName, input},
+    domain::{Limits, Price, Reading, VariantName, input},
     error::Result,
 };
 
@@ -136,18 +136,6 @@ pub struct Prompt {
     pub text: String,
     /// In hex.
     pub sha256: String,
-}
-
-/// US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Price {
-    /// Of requests.
-    pub input: f64,
-    /// Of requests, as far as the provider had them in its cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached: Option<f64>,
-    /// Of replies.
-    pub output: f64,
 }
 
 /// What a run was made from.

@@ -103,6 +103,7 @@ impl SessionRow {
                 tokens_out: count(row, 13)?,
                 cost_usd: row.get(14)?,
                 error: row.get(15)?,
+                served: Vec::new(),
             }),
         };
         let checks: Option<Vec<CheckResult>> = match row.get_ref(16)?.as_str_or_null()? {

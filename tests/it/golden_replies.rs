@@ -60,6 +60,7 @@ fn seen(result: &Result<Normalised, ModelError>) -> Map<String, Value> {
                 Retry::Yes => json!(true),
                 Retry::Once => json!("once"),
                 Retry::No => json!(false),
+                Retry::Later => unreachable!("said by the gateway alone"),
             };
             see("retry", retry);
         }

@@ -17,6 +17,12 @@ pub(super) struct Body<'a> {
     pub choices: Option<Vec<Choice<'a>>>,
     #[serde(borrow)]
     pub usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub model: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub provider: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub system_fingerprint: Option<&'a RawValue>,
 }
 
 fn list<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<Choice<'de>>>, D::Error> {

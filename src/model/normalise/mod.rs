@@ -7,10 +7,11 @@ mod json_mode;
 mod text;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use self::body::{Body, Message};
 use super::{ModelError, ModelErrorKind, Retry, call_id::CallIds};
-use crate::domain::{Action, Call, Code, ToolMode, Usage};
+use crate::domain::{Action, Call, Code, Served, ToolMode, Usage};
 
 /// What a reply says, whatever way the provider says it.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ pub struct Normalised {
     pub refused: bool,
     /// What it took; none when the provider does not say.
     pub usage: Option<Usage>,
+    /// What answered, as far as the reply says.
+    pub served: Served,
     /// What had to be repaired so that it could be read.
     pub repairs: Vec<Repair>,
 }
@@ -122,9 +125,16 @@ pub fn normalise(status: u16, body: &str, options: Options) -> Result<Normalised
         finish.as_deref(),
         options,
     );
+    let text = |raw: Option<&RawValue>| raw.and_then(body::string);
+    let served = Served {
+        model: text(parsed.model),
+        provider: text(parsed.provider),
+        fingerprint: text(parsed.system_fingerprint),
+    };
     Ok(Normalised {
         finish,
         usage: parsed.usage.and_then(body::usage),
+        served,
         ..reply
     })
 }
@@ -191,6 +201,7 @@ fn acting(action: Action, text: Option<String>) -> Normalised {
         finish: None,
         refused: false,
         usage: None,
+        served: Served::default(),
         repairs: Vec::new(),
     }
 }

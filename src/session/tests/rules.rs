@@ -44,6 +44,7 @@ fn the_example_of_the_trace() {
             tokens_out: None,
             cost_usd: None,
             error: None,
+            served: Vec::new(),
         }
     );
 }

@@ -32,6 +32,9 @@ fn turn(reply: &str, finish: &str) -> trace::Turn {
         repairs: vec![],
         finish: Some(finish.to_owned()),
         refused: false,
+        served: crate::domain::Served::default(),
+        latency_s: None,
+        waits: Vec::new(),
         usage: Some(Usage {
             tokens_in: Some(40),
             tokens_out: Some(9),

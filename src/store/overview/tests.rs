@@ -40,6 +40,7 @@ fn step(session: u64, attempt: u32, step: u32, turn: u32) -> Write {
 fn end(session: u64, status: Status, error: Option<&str>, ts: f64) -> Write {
     let outcome = Outcome {
         error: error.map(str::to_owned),
+        served: Vec::new(),
         ..(*fixtures::outcome(status)).clone()
     };
     Write::End {

@@ -28,6 +28,7 @@ pub(crate) fn outcome(status: Status) -> Arc<Outcome> {
         tokens_out: None,
         cost_usd: Some(0.5),
         error: None,
+        served: Vec::new(),
     })
 }
 

@@ -293,6 +293,7 @@ fn any_reply() -> impl Strategy<Value = Normalised> {
         finish: None,
         refused: false,
         usage: None,
+        served: crate::domain::Served::default(),
         repairs: vec![],
     })
 }
