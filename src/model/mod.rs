@@ -6,13 +6,18 @@ use serde_json::value::RawValue;
 
 use crate::domain::{BoxFuture, CaseId, OnBehalf, Usage};
 
+pub use money::Purse;
 pub use normalise::{Normalised, Options, Repair};
+pub use openai::OpenAi;
 pub use scripted::{Scripted, Scripts, ScriptsError};
 pub use watch::{Seen, Waiting, Watch};
 pub use wire::{Conversation, Shape};
 
 mod call_id;
+pub mod gateway;
+pub mod money;
 pub mod normalise;
+pub mod openai;
 pub mod scripted;
 pub mod watch;
 pub mod wire;
@@ -53,6 +58,8 @@ pub struct Caller {
     pub on_behalf: OnBehalf,
     /// Shows what the session is at, and keeps its waits.
     pub watch: Arc<Watch>,
+    /// What the session may spend, if it is limited. Its calls follow one another.
+    pub purse: Option<Arc<Purse>>,
 }
 
 /// A reply as received, and as understood.
@@ -215,6 +222,7 @@ impl Caller {
                 purpose: Purpose::Turn,
             },
             watch: Arc::new(Watch::new(Clock::fixed(0.0))),
+            purse: None,
         }
     }
 }

@@ -7,11 +7,11 @@ use std::{
 use ractor::{ActorCell, ActorRef};
 use sha2::{Digest, Sha256};
 
-use super::{case::Start, on_record::Begun, past::Past, plan::Plan};
+use super::{case::Start, on_record::Begun, past::Past, plan::Plan, writes::cost};
 use crate::{
     aggregate,
     domain::{Clock, SessionId, SessionKey, Tally, hex},
-    model::Watch,
+    model::{Purse, Watch},
     score,
     session::Job,
     store::{Handle, StoreLost, Write},
@@ -55,11 +55,15 @@ impl Hub {
             .as_ref()
             .filter(|(k, _)| *k == key)
             .map(|(_, turn)| *turn);
+        let spec = self.plan.spec(id).clone();
+        let spent = cost(&start.history).unwrap_or(0.0);
+        let purse = spec.limits.max_cost_usd;
+        let purse = purse.map(|max| Arc::new(Purse::new(max, spent)));
         Job {
             id,
             rng_seed: self.plan.rng_seed(id),
             attempt: start.attempt,
-            spec: self.plan.spec(id).clone(),
+            spec,
             model: self.plan.variants[cell.variant].model.clone(),
             conversation: self.plan.conversation(id),
             files,
@@ -68,6 +72,7 @@ impl Hub {
             store: self.store.clone(),
             clock: self.clock.clone(),
             watch: Arc::new(Watch::new(self.clock.clone())),
+            purse,
             panic_at,
             key,
         }

@@ -16,7 +16,8 @@ use crate::{
         SessionRecord, trace,
     },
     model::{
-        Caller, Conversation, Model, ModelError, ModelErrorKind, Reply, Request, Retry, Watch,
+        Caller, Conversation, Model, ModelError, ModelErrorKind, Purse, Reply, Request, Retry,
+        Watch,
     },
     store::{At, Handle, StoreLost, Write},
     tool::{SessionFiles, ToolContext},
@@ -50,6 +51,8 @@ pub struct Job {
     pub clock: Clock,
     /// Shows what it is at.
     pub watch: Arc<Watch>,
+    /// What it may spend, if that is limited.
+    pub purse: Option<Arc<Purse>>,
     /// Test hook: panics when this turn begins.
     pub panic_at: Option<u32>,
 }
@@ -89,6 +92,7 @@ pub struct State {
     turn: Option<Write>,
     writes: Vec<Write>,
     watch: Arc<Watch>,
+    purse: Option<Arc<Purse>>,
     worked: Stopwatch,
     /// How it ended; none while it runs, and when it was killed.
     pub exit: Option<Exit>,
@@ -168,6 +172,7 @@ impl State {
             model,
             worked: Stopwatch::from(0.0, job.watch.clone()),
             watch: job.watch,
+            purse: job.purse,
             store: job.store,
             clock: job.clock,
             panic_at: job.panic_at,
@@ -275,6 +280,7 @@ impl State {
                 purpose: Purpose::Turn,
             },
             watch: self.watch.clone(),
+            purse: self.purse.clone(),
         };
         let request = Request {
             case: &self.key.case,

@@ -144,6 +144,9 @@ impl Machine {
             Event::Failed(e) if e.kind == ModelErrorKind::Context => {
                 vec![self.exhausted(Limit::Context)]
             }
+            Event::Failed(e) if e.kind == ModelErrorKind::SessionCost => {
+                vec![self.exhausted(Limit::CostUsd)]
+            }
             Event::Failed(e) => {
                 vec![Effect::End(Outcome {
                     error: Some(e.to_string()),

@@ -83,6 +83,20 @@ impl Function<'_> {
     }
 }
 
+/// What any body says that the call took, also that of an error.
+#[must_use]
+pub fn usage_of(body: &str) -> Option<Usage> {
+    #[derive(Deserialize)]
+    struct Used<'a> {
+        #[serde(borrow)]
+        usage: Option<&'a RawValue>,
+    }
+    serde_json::from_str::<Used<'_>>(body)
+        .ok()?
+        .usage
+        .and_then(usage)
+}
+
 /// The calls of `tool_calls`; none when it is no list of calls.
 pub(super) fn calls(list: &RawValue) -> Option<Vec<WireCall<'_>>> {
     let calls: Vec<Option<WireCall<'_>>> = serde_json::from_str(list.get()).ok()?;

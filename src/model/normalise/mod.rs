@@ -9,6 +9,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use self::body::usage_of;
 use self::body::{Body, Message};
 use super::{ModelError, ModelErrorKind, Retry, call_id::CallIds};
 use crate::domain::{Action, Call, Code, Served, ToolMode, Usage};

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::domain::ToolMode;
 
@@ -11,11 +11,17 @@ pub struct Shape {
     pub(super) send_reasoning: bool,
     /// The end of the canonical request, after the last message.
     pub(super) tail: Vec<u8>,
+    /// What goes along with the messages, as the fields of an object that has some already.
+    along: Vec<u8>,
+    /// `response_format` for the one object of json mode.
+    reply_format: Vec<u8>,
+    parameters: Map<String, Value>,
 }
 
 impl Shape {
-    /// `tools`: the array that a chat request holds. `parameters`: the sampling parameters of the variant, without model and seed.
-    /// `send_reasoning`: whether the model gets its own reasoning back.
+    /// `tools`: the array that a chat request holds. `parameters`: what else goes into each request of
+    /// the variant, without model and seed. `send_reasoning`: whether the model gets its own
+    /// reasoning back.
     #[must_use]
     pub fn new(
         tools: &Value,
@@ -30,10 +36,21 @@ impl Shape {
         tail.extend_from_slice(b",\"tools\":");
         canonical(tools, &mut tail);
         tail.push(b'}');
+        let mut along = String::new();
+        let is_native = tool_mode == ToolMode::Native;
+        if is_native && tools.as_array().is_some_and(|tools| !tools.is_empty()) {
+            along = format!(",\"tools\":{tools}");
+        }
+        for (name, value) in parameters {
+            along += &format!(",{}:{value}", Value::from(name.as_str()));
+        }
         Arc::new(Self {
             tool_mode,
             send_reasoning,
             tail,
+            along: along.into_bytes(),
+            reply_format: reply_format(tools).to_string().into_bytes(),
+            parameters: parameters.clone(),
         })
     }
 
@@ -42,6 +59,64 @@ impl Shape {
     pub fn tool_mode(&self) -> ToolMode {
         self.tool_mode
     }
+
+    /// Tools and parameters as the fields of a chat request, each with a comma before it. In json
+    /// mode no tools are sent: the prompt tells of them.
+    #[must_use]
+    pub fn along(&self) -> &[u8] {
+        &self.along
+    }
+
+    /// `response_format` of a chat request in json mode: a call of one of the tools, or an answer.
+    #[must_use]
+    pub fn reply_format(&self) -> &[u8] {
+        &self.reply_format
+    }
+
+    /// Whether the parameters set this field of a chat request.
+    #[must_use]
+    pub fn sets(&self, field: &str) -> bool {
+        self.parameters.contains_key(field)
+    }
+}
+
+fn reply_format(tools: &Value) -> Value {
+    let object = |properties: Value, required: [&str; 2]| {
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        })
+    };
+    let thought = json!({"type": "string"});
+    let calls: Vec<Value> = tools
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|tool| {
+            let function = &tool["function"];
+            object(
+                json!({"tool": {"const": function["name"]}, "args": function["parameters"]}),
+                ["tool", "args"],
+            )
+        })
+        .collect();
+    let call = (!calls.is_empty()).then(|| {
+        object(
+            json!({"thought": thought, "tool_call": {"anyOf": calls}}),
+            ["thought", "tool_call"],
+        )
+    });
+    let answer = object(
+        json!({"thought": thought, "answer": {"type": "string"}}),
+        ["thought", "answer"],
+    );
+    let replies: Vec<Value> = call.into_iter().chain([answer]).collect();
+    json!({
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "schema": {"anyOf": replies}},
+    })
 }
 
 #[expect(clippy::expect_used, reason = "every JSON value has an RFC 8785 form")]

@@ -1,0 +1,188 @@
+//! What is done after a call that failed. Pure.
+
+use std::time::Duration;
+
+use crate::{
+    domain::draw,
+    model::{ModelError, ModelErrorKind as Kind, Retry},
+};
+
+/// The first pause is drawn from up to this; the next ones from twice as much each.
+const BASE: Duration = Duration::from_secs(1);
+
+/// No pause is drawn from more than this.
+const MOST: Duration = Duration::from_secs(60);
+
+/// An endpoint may ask for a pause of up to this; of one that asks for more it is the same as with a
+/// spent quota.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Tries of one call so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tries {
+    /// Those that failed, without those that were refused for being too many.
+    pub failed: u32,
+    /// Those that were refused for being too many: they use up no try.
+    pub refused: u32,
+}
+
+/// What is done after a call that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum After {
+    /// It is made again after this pause.
+    Again(Duration),
+    /// It stays failed.
+    GiveUp(ModelError),
+    /// No call of the endpoint is made any more.
+    Park(ModelError),
+}
+
+/// Decides after a try that failed; `tries` counts it. `asked` is the pause that the endpoint asks
+/// for. Pauses are drawn evenly from zero to their most (full jitter), from the session's own seed.
+#[must_use]
+pub fn after(
+    error: ModelError,
+    tries: Tries,
+    max_tries: u32,
+    asked: Option<Duration>,
+    address: (u64, u32),
+) -> After {
+    let is_last = tries.failed >= max_tries;
+    match (error.kind, error.retry) {
+        (Kind::RateLimited, _) => match asked {
+            Some(asked) if asked > PATIENCE => After::Park(too_long(&error, asked)),
+            _ => After::Again(pause(tries.refused, asked, address)),
+        },
+        (Kind::NotAnApi, Retry::Once) if tries.failed < max_tries.min(2) => {
+            After::Again(pause(tries.failed, asked, address))
+        }
+        (Kind::Auth | Kind::NotFound | Kind::QuotaExhausted | Kind::NotAnApi, _) => {
+            After::Park(error)
+        }
+        (_, Retry::Once) if tries.failed < max_tries.min(2) => {
+            After::Again(pause(tries.failed, asked, address))
+        }
+        (_, Retry::Yes) if !is_last => After::Again(pause(tries.failed, asked, address)),
+        (_, Retry::Yes | Retry::Once) => After::GiveUp(ModelError {
+            message: format!("{} (tried {} times)", error.message, tries.failed),
+            retry: Retry::Later,
+            ..error
+        }),
+        (_, Retry::No | Retry::Later) => After::GiveUp(error),
+    }
+}
+
+fn too_long(error: &ModelError, asked: Duration) -> ModelError {
+    ModelError {
+        kind: Kind::QuotaExhausted,
+        message: format!(
+            "{}: the endpoint asks for a pause of {} s",
+            error.message,
+            asked.as_secs()
+        ),
+        retry: Retry::No,
+    }
+}
+
+/// The pause before the next try: as long as the endpoint asks for, and a draw on top of it, so that
+/// those who were told the same time do not come back at once.
+fn pause(n: u32, asked: Option<Duration>, (rng_seed, turn): (u64, u32)) -> Duration {
+    let most = match asked {
+        Some(_) => BASE,
+        None => BASE.saturating_mul(2_u32.saturating_pow(n.saturating_sub(1))),
+    };
+    let most = u64::try_from(most.min(MOST).as_millis()).unwrap_or(u64::MAX);
+    // Beyond the draws of scripts, which are few a turn.
+    let address = u64::from(n) + (1 << 32);
+    let drawn = draw(rng_seed, turn.into(), address, most + 1);
+    asked.unwrap_or_default() + Duration::from_millis(drawn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(kind: Kind, retry: Retry) -> ModelError {
+        ModelError {
+            kind,
+            message: "it broke".into(),
+            retry,
+        }
+    }
+
+    #[test]
+    fn what_follows_an_error() {
+        let of = |kind, retry, failed, asked: Option<u64>| {
+            let tries = Tries { failed, refused: 1 };
+            let asked = asked.map(Duration::from_secs);
+            match after(error(kind, retry), tries, 6, asked, (7, 0)) {
+                After::Again(_) => "again".to_owned(),
+                After::GiveUp(e) => format!("give up, {:?}", e.retry),
+                After::Park(e) => format!("park, {}", e.kind),
+            }
+        };
+        let table = [
+            (Kind::Provider, Retry::Yes, 1, None, "again"),
+            (Kind::Provider, Retry::Yes, 5, None, "again"),
+            (Kind::Provider, Retry::Yes, 6, None, "give up, Later"),
+            (Kind::Timeout, Retry::Yes, 6, None, "give up, Later"),
+            (Kind::Provider, Retry::Once, 1, None, "again"),
+            (Kind::Provider, Retry::Once, 2, None, "give up, Later"),
+            (Kind::RateLimited, Retry::Yes, 600, None, "again"),
+            (Kind::RateLimited, Retry::Yes, 0, Some(3600), "again"),
+            (
+                Kind::RateLimited,
+                Retry::Yes,
+                0,
+                Some(3601),
+                "park, quota_exhausted",
+            ),
+            (Kind::NotAnApi, Retry::Once, 1, None, "again"),
+            (Kind::NotAnApi, Retry::Once, 2, None, "park, not_an_api"),
+            (Kind::NotAnApi, Retry::No, 1, None, "park, not_an_api"),
+            (Kind::Auth, Retry::No, 1, None, "park, auth"),
+            (Kind::NotFound, Retry::No, 1, None, "park, not_found"),
+            (
+                Kind::QuotaExhausted,
+                Retry::No,
+                1,
+                None,
+                "park, quota_exhausted",
+            ),
+            (Kind::BadRequest, Retry::No, 1, None, "give up, No"),
+            (Kind::Context, Retry::No, 1, None, "give up, No"),
+        ];
+        for (kind, retry, failed, asked, want) in table {
+            assert_eq!(of(kind, retry, failed, asked), want, "{kind} {failed}");
+        }
+    }
+
+    #[test]
+    fn one_try_is_one_try() {
+        let tries = Tries {
+            failed: 1,
+            refused: 0,
+        };
+        for kind in [Kind::Provider, Kind::Timeout] {
+            let after = after(error(kind, Retry::Yes), tries, 1, None, (7, 0));
+            assert!(matches!(after, After::GiveUp(_)), "{after:?}");
+        }
+        let once = after(error(Kind::NotAnApi, Retry::Once), tries, 1, None, (7, 0));
+        assert!(matches!(once, After::Park(_)), "{once:?}");
+    }
+
+    #[test]
+    fn pauses_are_seeded_and_bounded() {
+        for n in 0..80 {
+            let drawn = pause(n, None, (99, 3));
+            assert_eq!(drawn, pause(n, None, (99, 3)));
+            let most = BASE.saturating_mul(2_u32.saturating_pow(n.saturating_sub(1)));
+            assert!(drawn <= most.min(MOST), "{n} {drawn:?}");
+        }
+        let asked = Duration::from_secs(20);
+        let drawn = pause(9, Some(asked), (99, 3));
+        assert!((asked..=asked + BASE).contains(&drawn), "{drawn:?}");
+        let several: Vec<_> = (0..20).map(|seed| pause(3, None, (seed, 0))).collect();
+        assert!(several.iter().any(|p| *p != several[0]));
+    }
+}

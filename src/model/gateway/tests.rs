@@ -1,0 +1,282 @@
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, atomic::AtomicU32},
+    time::Duration,
+};
+
+use super::*;
+use crate::{
+    domain::{BoxFuture, OnBehalf, SessionId},
+    model::{Purse, Watch, money::Account},
+};
+
+/// What came into the books, as text.
+#[derive(Default)]
+struct Kept(Mutex<Vec<String>>);
+
+impl Kept {
+    fn add(&self, line: String) -> BoxFuture<'_, Result<(), BooksLost>> {
+        self.0.lock().unwrap().push(line);
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Books for Kept {
+    fn reserve(&self, call: Reservation) -> BoxFuture<'_, Result<(), BooksLost>> {
+        self.add(format!("reserve {} {:.3}", call.call, call.usd))
+    }
+
+    fn settle(&self, call: Settlement) -> BoxFuture<'_, Result<(), BooksLost>> {
+        self.add(format!(
+            "settle {} {:.3} {}",
+            call.call, call.usd, call.is_kept
+        ))
+    }
+}
+
+/// A price at which a call of 1,000 bytes with at most 1,000 tokens costs 0.3 at most.
+const PRICE: Price = Price {
+    input: 100.0,
+    cached: None,
+    output: 200.0,
+};
+
+struct Stand {
+    line: Line,
+    books: Arc<Kept>,
+    money: Arc<Money>,
+    caller: Caller,
+}
+
+impl Stand {
+    fn new(cap: Option<f64>) -> Self {
+        let books = Arc::<Kept>::default();
+        let money = Money::new(Account::new(cap, 0.0), vec![Account::default()]);
+        let line = Line {
+            model: "m".to_owned(),
+            endpoint: Arc::new(Endpoint::new(EndpointOptions {
+                host: "127.0.0.1:1".to_owned(),
+                slots_start: 2,
+                slots_max: 2,
+                requests_per_minute: None,
+                tokens_per_minute: None,
+            })),
+            till: Arc::new(Till {
+                money: money.clone(),
+                books: Some(books.clone()),
+                next_call: AtomicU64::new(1),
+                clock: Clock::fixed(100.0),
+            }),
+            account: 0,
+            price: Some(PRICE),
+            output_limit: Some(1000),
+            max_tries: 3,
+        };
+        Self {
+            line,
+            books,
+            money,
+            caller: Caller::of_a_test(),
+        }
+    }
+
+    /// Makes one call, to which the endpoint says these one after the other.
+    async fn call(&self, says: impl IntoIterator<Item = Sent<u8>>) -> Result<u8, ModelError> {
+        let says = Mutex::new(says.into_iter().collect::<VecDeque<_>>());
+        let send = || std::future::ready(says.lock().unwrap().pop_front().expect("no more calls"));
+        let call = Call {
+            caller: &self.caller,
+            rng_seed: 7,
+            bytes: 1000,
+        };
+        let result = self.line.call(call, send).await;
+        assert!(says.into_inner().unwrap().is_empty(), "all is asked for");
+        result
+    }
+
+    fn booked(&self) -> Vec<String> {
+        self.books.0.lock().unwrap().clone()
+    }
+}
+
+fn reply(tokens: u64) -> Sent<u8> {
+    Sent {
+        reply: Ok(1),
+        usage: Some(Usage {
+            tokens_in: Some(tokens),
+            tokens_out: Some(0),
+            ..Usage::default()
+        }),
+        reach: Reach::Received,
+        retry_after: None,
+    }
+}
+
+fn error(kind: ModelErrorKind, retry: Retry, reach: Reach) -> Sent<u8> {
+    Sent {
+        reply: Err(ModelError {
+            kind,
+            message: "it broke".into(),
+            retry,
+        }),
+        usage: None,
+        reach,
+        retry_after: None,
+    }
+}
+
+fn failing() -> Sent<u8> {
+    error(ModelErrorKind::Provider, Retry::Yes, Reach::Refused)
+}
+
+fn broken_off() -> Sent<u8> {
+    error(ModelErrorKind::Provider, Retry::Yes, Reach::Received)
+}
+
+fn too_many(wait: Option<u64>) -> Sent<u8> {
+    Sent {
+        retry_after: wait.map(Duration::from_secs),
+        ..error(ModelErrorKind::RateLimited, Retry::Yes, Reach::Refused)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_made_again_and_each_time_paid_for() {
+    let stand = Stand::new(Some(10.0));
+    let refused = (0..5).map(|_| too_many(None));
+    let says = refused.chain([failing(), broken_off(), reply(500)]);
+    assert_eq!(stand.call(says).await, Ok(1));
+    let booked = stand.booked();
+    assert_eq!(booked.len(), 16);
+    assert_eq!(booked[..2], ["reserve 1 0.300", "settle 1 0.000 false"]);
+    assert_eq!(
+        booked[10..],
+        [
+            "reserve 6 0.300",
+            "settle 6 0.000 false",
+            "reserve 7 0.300",
+            "settle 7 0.300 false",
+            "reserve 8 0.300",
+            "settle 8 0.050 true",
+        ]
+    );
+    let spent = stand.money.of_run().booked().usd();
+    assert!((spent - 0.35).abs() < 1e-9, "{spent}");
+    let waits = stand.caller.watch.take_waits();
+    assert_eq!(waits.len(), 7);
+    assert!(waits.iter().all(|wait| wait.what == Activity::Backoff));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tries_come_to_an_end() {
+    let stand = Stand::new(None);
+    let says = [failing(), too_many(None), failing(), failing()];
+    let error = stand.call(says).await.unwrap_err();
+    assert_eq!(
+        (error.kind, error.retry),
+        (ModelErrorKind::Provider, Retry::Later)
+    );
+    assert_eq!(
+        error.message,
+        "model m at 127.0.0.1:1: it broke (tried 3 times)"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_endpoint_says_how_long_to_wait() {
+    let stand = Stand::new(None);
+    let began = Instant::now();
+    stand.call([too_many(Some(20)), reply(1)]).await.unwrap();
+    let waited = began.elapsed();
+    let seconds = Duration::from_secs;
+    assert!((seconds(20)..=seconds(21)).contains(&waited), "{waited:?}");
+    assert_eq!(stand.caller.watch.waited(), waited);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parked_endpoint_makes_no_call() {
+    let stand = Stand::new(None);
+    let spent = error(ModelErrorKind::QuotaExhausted, Retry::No, Reach::Refused);
+    let error = stand.call([spent]).await.unwrap_err();
+    let parked = ModelErrorKind::Stopped(Stop::Endpoint);
+    assert_eq!(error.kind, parked);
+    assert_eq!(
+        error.message,
+        "quota_exhausted: model m at 127.0.0.1:1: it broke"
+    );
+    let again = stand.call([]).await.unwrap_err();
+    assert_eq!(again, error);
+    assert_eq!(stand.booked().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_paid_is_not_called() {
+    let stand = Stand::new(Some(0.4));
+    assert_eq!(stand.call([reply(2000)]).await, Ok(1));
+    let error = stand.call([]).await.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Stopped(Stop::Run));
+    assert!(error.message.contains("--max-cost"), "{error}");
+    let mut stand = Stand::new(None);
+    stand.caller.purse = Some(Arc::new(Purse::new(0.4, 0.0)));
+    assert_eq!(stand.call([reply(2000)]).await, Ok(1));
+    let error = stand.call([]).await.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::SessionCost);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cost_that_is_told_without_a_price_is_booked() {
+    let mut stand = Stand::new(None);
+    stand.line.price = None;
+    stand.call([reply(500)]).await.unwrap();
+    assert!(stand.booked().is_empty());
+    let told = Sent {
+        usage: Some(Usage {
+            cost_usd: Some(0.25),
+            ..Usage::default()
+        }),
+        ..failing()
+    };
+    stand.call([told, reply(500)]).await.unwrap();
+    assert_eq!(stand.booked(), ["reserve 1 0.000", "settle 1 0.250 false"]);
+    assert_eq!(stand.money.of_run().booked().usd(), 0.25);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_keep_to_the_slots_and_an_abandoned_one_is_paid() {
+    let stand = Arc::new(Stand::new(Some(9.0)));
+    let (now, most) = (AtomicU32::new(0), AtomicU32::new(0));
+    let send = || async {
+        most.fetch_max(1 + now.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        now.fetch_sub(1, Ordering::SeqCst);
+        reply(0)
+    };
+    let callers: Vec<Caller> = (0..9)
+        .map(|n| Caller {
+            on_behalf: OnBehalf {
+                session: Some(SessionId(n)),
+                ..stand.caller.on_behalf
+            },
+            watch: Arc::new(Watch::new(Clock::fixed(0.0))),
+            purse: None,
+        })
+        .collect();
+    let call = |caller| Call {
+        caller,
+        rng_seed: 7,
+        bytes: 1000,
+    };
+    let all = callers
+        .iter()
+        .map(|caller| stand.line.call(call(caller), &send));
+    for reply in futures_util::future::join_all(all).await {
+        assert_eq!(reply, Ok(1));
+    }
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+    let waited: Vec<u64> = callers.iter().map(|c| c.watch.waited().as_secs()).collect();
+    assert_eq!(waited, [0, 0, 1, 1, 2, 2, 3, 3, 4]);
+    let abandoned = stand.line.call(call(&callers[0]), &send);
+    let moment = Duration::from_millis(1);
+    assert!(tokio::time::timeout(moment, abandoned).await.is_err());
+    assert_eq!(stand.money.of_run().booked().usd(), 0.3);
+}

@@ -1,0 +1,156 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::domain::Clock;
+
+fn watch() -> Watch {
+    Watch::new(Clock::fixed(0.0))
+}
+
+#[test]
+fn what_fits() {
+    let mut account = Account::new(Some(1.0), 0.5);
+    account.reserve(Pico::at_least(0.25));
+    let fits = |usd| account.fit(Pico::at_least(usd));
+    let table = [
+        (0.0, Fit::Now),
+        (0.25, Fit::Now),
+        (0.250_000_000_001, Fit::Later),
+        (0.5, Fit::Later),
+        (0.500_000_000_001, Fit::Never),
+        (f64::INFINITY, Fit::Never),
+    ];
+    for (usd, want) in table {
+        assert_eq!(fits(usd), want, "{usd}");
+    }
+    assert_eq!(Account::new(None, 1e9).fit(Pico::at_least(1e9)), Fit::Now);
+}
+
+#[test]
+fn dollars_are_rounded_to_the_safe_side() {
+    // 0.1 + 0.2 is more than 0.3 in binary fractions.
+    assert!(Pico::at_least(0.1 + 0.2) > Pico::at_most(0.3));
+    assert_eq!(Pico::at_least(1e-13), Pico(1));
+    assert_eq!(Pico::at_most(1e-13), Pico(0));
+    assert_eq!(Pico::at_least(-1.0), Pico(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_fit_waits_for_what_is_freed() {
+    let money = Money::new(Account::new(Some(1.0), 0.0), vec![Account::default()]);
+    let watch = watch();
+    let first = money.reserve(0, 0.7, &watch).await.unwrap();
+    let wait = money.reserve(0, 0.7, &watch);
+    tokio::pin!(wait);
+    let moment = Duration::from_secs(1);
+    assert!(tokio::time::timeout(moment, &mut wait).await.is_err());
+    assert_eq!(watch.seen().activity, Activity::Money);
+    first.settle(0.2);
+    let second = wait.await.unwrap();
+    assert_eq!(watch.waited(), moment);
+    second.settle(0.7);
+    let never = money.reserve(0, 0.2, &watch).await.unwrap_err();
+    assert_eq!(never, Stop::Run);
+    assert!(money.reserve(0, 0.1, &watch).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_model_out_of_money_holds_up_no_other() {
+    let models = vec![Account::new(Some(0.5), 0.4), Account::default()];
+    let money = Money::new(Account::new(Some(9.0), 0.0), models);
+    let watch = watch();
+    let never = money.reserve(0, 0.2, &watch).await.unwrap_err();
+    assert_eq!(never, Stop::Model);
+    assert!(money.reserve(1, 0.2, &watch).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_reservation_that_is_dropped() {
+    let money = Money::new(Account::new(Some(1.0), 0.0), vec![Account::default()]);
+    drop(money.reserve(0, 0.5, &watch()).await.unwrap());
+    assert_eq!(money.of_run().booked(), Pico(0), "it was never sent");
+    let mut hold = money.reserve(0, 0.5, &watch()).await.unwrap();
+    hold.sent();
+    drop(hold);
+    assert_eq!(money.of_run().booked().usd(), 0.5, "nobody knows");
+}
+
+/// What a provider charges of what was reserved.
+#[derive(Debug, Clone, Copy)]
+enum Charge {
+    Less(f64),
+    All,
+    More(f64),
+    /// The call is dropped while it is under way.
+    Dropped,
+}
+
+fn charge() -> impl Strategy<Value = Charge> {
+    prop_oneof![
+        6 => (0.0..1.0).prop_map(Charge::Less),
+        2 => Just(Charge::All),
+        1 => (1.0..3.0).prop_map(Charge::More),
+        1 => Just(Charge::Dropped),
+    ]
+}
+
+/// Thousands of calls at the same time: the sum of what is spent and reserved passes the cap only by
+/// what providers charged beyond their reservations.
+#[test]
+fn the_cap_holds() {
+    let calls = proptest::collection::vec((0..3_usize, 1e-6..0.02, charge()), 1..3000);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .build()
+        .unwrap();
+    proptest!(ProptestConfig::with_cases(24), |(
+        calls in calls,
+        cap in 0.01..10.0,
+        of_model in proptest::option::of(0.01..5.0),
+    )| {
+        let models = vec![Account::new(of_model, 0.0), Account::default(), Account::default()];
+        let money = Money::new(Account::new(Some(cap), 0.0), models);
+        let (spent, beyond, highest) = runtime.block_on(spend(&money, calls));
+        prop_assert!(highest <= Pico::at_most(cap).plus(beyond), "{highest:?}");
+        prop_assert_eq!(money.of_run().reserved, Pico(0));
+        prop_assert_eq!(money.of_run().spent, spent);
+    });
+}
+
+/// Makes all calls at once; gives what was spent, what was charged beyond reservations, and the most
+/// that was booked at any time.
+async fn spend(money: &Arc<Money>, calls: Vec<(usize, f64, Charge)>) -> (Pico, Pico, Pico) {
+    let mut tasks = JoinSet::new();
+    for (model, usd, charge) in calls {
+        let money = money.clone();
+        tasks.spawn(async move {
+            let Ok(mut hold) = money.reserve(model, usd, &watch()).await else {
+                return Default::default();
+            };
+            let reserved = hold.reserved;
+            hold.sent();
+            let booked = money.of_run().booked();
+            tokio::task::yield_now().await;
+            let usd = match charge {
+                Charge::Less(share) => usd * share,
+                Charge::All => usd,
+                Charge::More(times) => usd * times,
+                Charge::Dropped => return (reserved, Pico(0), booked),
+            };
+            hold.settle(usd);
+            let spent = Pico::at_least(usd);
+            (spent, spent.minus(reserved), booked)
+        });
+    }
+    let mut sums = (Pico(0), Pico(0), Pico(0));
+    while let Some(done) = tasks.join_next().await {
+        let (spent, beyond, booked) = done.unwrap();
+        sums.0 = sums.0.plus(spent);
+        sums.1 = sums.1.plus(beyond);
+        sums.2 = sums.2.max(booked);
+    }
+    sums
+}

@@ -1,0 +1,154 @@
+//! One request and what comes back.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use reqwest::Response;
+use tokio::time::{Instant, timeout};
+
+use super::client::Client;
+use crate::model::{
+    ModelError, ModelErrorKind, Options, Reply, Retry,
+    gateway::{Reach, Sent, retry_after},
+    normalise,
+};
+
+/// The longest reply that is read.
+const MAX_BODY: usize = 32 << 20;
+
+impl Client {
+    /// Sends a request once and reads its reply; `limit` is how long both may take together.
+    pub(super) async fn send(&self, body: Bytes, options: Options, limit: Duration) -> Sent<Reply> {
+        let began = Instant::now();
+        match timeout(limit, self.exchange(body, options, began)).await {
+            Ok(sent) => sent,
+            Err(_) => failed(
+                Reach::Received,
+                ModelErrorKind::Timeout,
+                Retry::Yes,
+                format!("no whole reply within {} s", limit.as_secs_f64()),
+            ),
+        }
+    }
+
+    async fn exchange(&self, body: Bytes, options: Options, began: Instant) -> Sent<Reply> {
+        let response = match self.http.post(&self.url).body(body).send().await {
+            Ok(response) => response,
+            Err(e) => return unsent(e),
+        };
+        let status = response.status().as_u16();
+        let wait = {
+            let headers = response.headers();
+            let text = |name: &str| headers.get(name)?.to_str().ok();
+            retry_after(text, Timestamp::now())
+        };
+        let bytes = match read(response).await {
+            Ok(bytes) => bytes,
+            Err(sent) => return sent,
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let text = self.redactor.clean(&text).into_owned();
+        let usage = normalise::usage_of(&text);
+        let is_refused = !(200..300).contains(&status);
+        let reply = Reply::receive(status, text, options, began.elapsed());
+        let reach = match &reply {
+            // Who gives up after a time may have worked until then.
+            Err(e) if is_refused && e.kind != ModelErrorKind::Timeout => Reach::Refused,
+            // An error in words inside a body of success is a refusal as well, if nothing was used.
+            Err(e) if !is_refused && e.kind == ModelErrorKind::RateLimited => Reach::Refused,
+            _ => Reach::Received,
+        };
+        Sent {
+            reply: reply.map_err(|e| explained(e, status)),
+            usage,
+            reach,
+            retry_after: wait,
+        }
+    }
+}
+
+/// What a redirect means.
+fn explained(error: ModelError, status: u16) -> ModelError {
+    if !(300..400).contains(&status) {
+        return error;
+    }
+    ModelError {
+        message: format!(
+            "HTTP {status}: the address leads elsewhere, and a key goes to one host alone: put \
+             the final address into base_url"
+        ),
+        ..error
+    }
+}
+
+/// The whole body, or why it cannot be had.
+async fn read(mut response: Response) -> Result<Vec<u8>, Sent<Reply>> {
+    let too_large = || {
+        failed(
+            Reach::Received,
+            ModelErrorKind::Provider,
+            Retry::Once,
+            format!("the reply is larger than {} MiB", MAX_BODY >> 20),
+        )
+    };
+    let expected = response.content_length().unwrap_or(0);
+    if expected > MAX_BODY as u64 {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if bytes.len() + chunk.len() > MAX_BODY => return Err(too_large()),
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(None) => return Ok(bytes),
+            Err(e) => {
+                return Err(failed(
+                    Reach::Received,
+                    ModelErrorKind::Provider,
+                    Retry::Yes,
+                    format!("the reply broke off: {}", cause(e)),
+                ));
+            }
+        }
+    }
+}
+
+/// A request that got no reply.
+fn unsent(error: reqwest::Error) -> Sent<Reply> {
+    let (reach, what) = if error.is_connect() {
+        (Reach::Nowhere, "no connection")
+    } else {
+        (Reach::Received, "no reply")
+    };
+    let kind = if error.is_timeout() {
+        ModelErrorKind::Timeout
+    } else {
+        ModelErrorKind::Provider
+    };
+    let why = cause(error);
+    failed(reach, kind, Retry::Yes, format!("{what}: {why}"))
+}
+
+fn failed(reach: Reach, kind: ModelErrorKind, retry: Retry, message: String) -> Sent<Reply> {
+    Sent {
+        reply: Err(ModelError {
+            kind,
+            message,
+            retry,
+        }),
+        usage: None,
+        reach,
+        retry_after: None,
+    }
+}
+
+/// What stands at the root of an error, without its address.
+fn cause(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut root: &dyn std::error::Error = &error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    root.to_string()
+}
