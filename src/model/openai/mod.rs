@@ -4,6 +4,8 @@ mod body;
 mod client;
 mod exchange;
 mod redact;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
