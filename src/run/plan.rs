@@ -19,6 +19,10 @@ use crate::{
     verify::Verifiers,
 };
 
+/// Stands in a prompt for what is said of the session's tools: in json mode nothing else tells of
+/// them.
+const TOOLS: &str = "{{tools}}";
+
 /// One way of running cases, ready to run.
 pub struct Variant {
     /// Its name.
@@ -182,7 +186,8 @@ impl Task {
             &variant.parameters,
             variant.send_reasoning,
         );
-        let opening = Conversation::opening(shape, &variant.prompt);
+        let prompt = variant.prompt.replace(TOOLS, &tools.in_words());
+        let opening = Conversation::opening(shape, &prompt);
         let spec = Arc::new(Spec {
             limits,
             tools,

@@ -168,6 +168,22 @@ impl ToolSet {
     pub fn wire(&self) -> Value {
         self.entries.iter().map(|e| e.wire.clone()).collect()
     }
+
+    /// What is said of them, for a prompt: for each a line with its name and what it does, and one
+    /// with the schema of its arguments.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let lines = self.entries.iter().map(|entry| {
+            let ToolSpec {
+                name,
+                description,
+                parameters,
+                ..
+            } = entry.spec();
+            format!("{name}: {description}\nArguments of {name}: {parameters}")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
 }
 
 impl Entry {
