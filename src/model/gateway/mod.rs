@@ -7,41 +7,26 @@ mod rate;
 mod retry;
 mod retry_after;
 mod slots;
+mod till;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
 pub use charge::{Reach, charge};
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use retry_after::retry_after;
+pub use till::Till;
 
 use self::{
     retry::{After, Tries, after},
     slots::Ended,
 };
-use super::{
-    Caller, ModelError, ModelErrorKind, Retry, Stop,
-    money::{Hold, Money},
-};
-use crate::domain::{
-    Activity, Books, BooksLost, Clock, Price, Purpose, Reservation, Settlement, Usage,
-};
+use super::{Caller, ModelError, ModelErrorKind, Retry, Stop, money::Hold};
+use crate::domain::{Activity, BooksLost, Price, Purpose, Usage};
 
-/// The money of a run with the books in which it is kept.
-pub struct Till {
-    /// What may be spent.
-    pub money: Arc<Money>,
-    /// Where it is booked; none in a run that keeps nothing, such as a probe before the run.
-    pub books: Option<Arc<dyn Books>>,
-    /// The number of the next call.
-    pub next_call: AtomicU64,
-    /// Where its times come from.
-    pub clock: Clock,
-}
+/// Tries of a probe: what is wrong is to be told soon.
+const PROBE_TRIES: u32 = 2;
 
 /// One model's way to its endpoint.
 pub struct Line {
@@ -96,6 +81,10 @@ impl Line {
         send: impl Fn() -> F,
     ) -> Result<T, ModelError> {
         let mut tries = Tries::default();
+        let max_tries = match call.caller.on_behalf.purpose {
+            Purpose::Probe => self.max_tries.min(PROBE_TRIES),
+            _ => self.max_tries,
+        };
         loop {
             let (sent, told) = self.once(call, &send).await?;
             let error = match sent.reply {
@@ -109,7 +98,7 @@ impl Line {
             }
             let address = (call.rng_seed, call.caller.on_behalf.turn);
             tracing::debug!(model = self.model, %error, ?tries, "a call failed");
-            match after(error, tries, self.max_tries, sent.retry_after, address) {
+            match after(error, tries, max_tries, sent.retry_after, address) {
                 After::Again(pause) => {
                     let _waiting = call.caller.watch.waits(Activity::Backoff, Some(pause));
                     tokio::time::sleep_until(told + pause).await;
@@ -146,7 +135,7 @@ impl Line {
         self.endpoint.is_open()?;
         let mut booked = None;
         if let (Some(hold), Some(usd)) = (&mut hold, most) {
-            booked = self.book(call, usd).await?;
+            booked = Some(self.book(call, usd).await?);
             hold.sent();
         }
         slot.sent();
@@ -175,26 +164,16 @@ impl Line {
                 retry: Retry::No,
             });
         }
-        let money = &self.till.money;
+        let money = self.till.money();
         let hold = money.reserve(self.account, usd, &call.caller.watch).await;
         hold.map_err(|stop| self.out_of_money(stop, usd))
     }
 
     /// Makes a reservation durable; gives its number.
-    async fn book(&self, call: Call<'_>, usd: f64) -> Result<Option<u64>, ModelError> {
-        let Some(books) = &self.till.books else {
-            return Ok(None);
-        };
-        let number = self.till.next_call.fetch_add(1, Ordering::Relaxed);
-        let reservation = Reservation {
-            call: number,
-            on_behalf: call.caller.on_behalf,
-            model: self.model.clone(),
-            usd,
-            ts: self.till.clock.now(),
-        };
-        books.reserve(reservation).await.map_err(lost)?;
-        Ok(Some(number))
+    async fn book(&self, call: Call<'_>, usd: f64) -> Result<u64, ModelError> {
+        let on_behalf = call.caller.on_behalf;
+        let booked = self.till.reserve(on_behalf, &self.model, usd).await;
+        booked.map_err(lost)
     }
 
     /// Books what a call cost.
@@ -212,23 +191,16 @@ impl Line {
         }
         match hold {
             Some(hold) => hold.settle(usd),
-            None => self.till.money.book(self.account, usd),
+            None => self.till.money().book(self.account, usd),
         }
-        let booked = match booked {
-            Some(number) => Some(number),
+        let number = match booked {
+            Some(number) => number,
             // Without a price nothing was reserved: what it cost is news.
             None if usd > 0.0 => self.book(call, 0.0).await?,
-            None => None,
+            None => return Ok(()),
         };
-        let (Some(call_number), Some(books)) = (booked, &self.till.books) else {
-            return Ok(());
-        };
-        let settlement = Settlement {
-            call: call_number,
-            usd,
-            is_kept: sent.reply.is_ok() && call.caller.on_behalf.purpose != Purpose::Probe,
-        };
-        books.settle(settlement).await.map_err(lost)
+        let is_kept = sent.reply.is_ok() && call.caller.on_behalf.purpose != Purpose::Probe;
+        self.till.settle(number, usd, is_kept).await.map_err(lost)
     }
 
     /// An error that says which model of which host it is about.
@@ -241,7 +213,7 @@ impl Line {
     }
 
     fn out_of_money(&self, stop: Stop, usd: f64) -> ModelError {
-        let spent = self.till.money.of_run().booked().usd();
+        let spent = self.till.money().of_run().booked().usd();
         let what = match stop {
             Stop::Model => format!("model {} may spend", self.model),
             Stop::Run | Stop::Endpoint => "the run may spend".to_owned(),

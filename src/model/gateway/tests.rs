@@ -1,13 +1,19 @@
 use std::{
     collections::VecDeque,
-    sync::{Mutex, atomic::AtomicU32},
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
 use super::*;
 use crate::{
-    domain::{BoxFuture, OnBehalf, SessionId},
-    model::{Purse, Watch, money::Account},
+    domain::{Books, BoxFuture, Clock, OnBehalf, Reservation, SessionId, Settlement},
+    model::{
+        Purse, Watch,
+        money::{Account, Money},
+    },
 };
 
 /// What came into the books, as text.
@@ -49,7 +55,18 @@ struct Stand {
 }
 
 impl Stand {
-    fn new(cap: Option<f64>) -> Self {
+    async fn new(cap: Option<f64>) -> Self {
+        let stand = Self::before_the_run(cap);
+        stand.open().await;
+        stand
+    }
+
+    async fn open(&self) {
+        self.line.till.open(self.books.clone(), 1).await.unwrap();
+    }
+
+    /// Without books.
+    fn before_the_run(cap: Option<f64>) -> Self {
         let books = Arc::<Kept>::default();
         let money = Money::new(Account::new(cap, 0.0), vec![Account::default()]);
         let line = Line {
@@ -61,12 +78,7 @@ impl Stand {
                 requests_per_minute: None,
                 tokens_per_minute: None,
             })),
-            till: Arc::new(Till {
-                money: money.clone(),
-                books: Some(books.clone()),
-                next_call: AtomicU64::new(1),
-                clock: Clock::fixed(100.0),
-            }),
+            till: Arc::new(Till::new(money.clone(), Clock::fixed(100.0))),
             account: 0,
             price: Some(PRICE),
             output_limit: Some(1000),
@@ -142,7 +154,7 @@ fn too_many(wait: Option<u64>) -> Sent<u8> {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_is_made_again_and_each_time_paid_for() {
-    let stand = Stand::new(Some(10.0));
+    let stand = Stand::new(Some(10.0)).await;
     let refused = (0..5).map(|_| too_many(None));
     let says = refused.chain([failing(), broken_off(), reply(500)]);
     assert_eq!(stand.call(says).await, Ok(1));
@@ -168,8 +180,23 @@ async fn a_call_is_made_again_and_each_time_paid_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_probe_tries_less_and_is_booked_when_the_books_are_open() {
+    let mut stand = Stand::before_the_run(None);
+    stand.caller.on_behalf.purpose = Purpose::Probe;
+    stand.call([failing(), failing()]).await.unwrap_err();
+    stand.call([reply(500)]).await.unwrap();
+    assert!(stand.booked().is_empty());
+    stand.open().await;
+    stand.call([reply(0)]).await.unwrap();
+    let booked = stand.booked();
+    assert_eq!(booked.len(), 8);
+    assert_eq!(booked[4..6], ["reserve 3 0.300", "settle 3 0.050 false"]);
+    assert_eq!(booked[6], "reserve 4 0.300");
+}
+
+#[tokio::test(start_paused = true)]
 async fn tries_come_to_an_end() {
-    let stand = Stand::new(None);
+    let stand = Stand::new(None).await;
     let says = [failing(), too_many(None), failing(), failing()];
     let error = stand.call(says).await.unwrap_err();
     assert_eq!(
@@ -184,7 +211,7 @@ async fn tries_come_to_an_end() {
 
 #[tokio::test(start_paused = true)]
 async fn the_endpoint_says_how_long_to_wait() {
-    let stand = Stand::new(None);
+    let stand = Stand::new(None).await;
     let began = Instant::now();
     stand.call([too_many(Some(20)), reply(1)]).await.unwrap();
     let waited = began.elapsed();
@@ -195,7 +222,7 @@ async fn the_endpoint_says_how_long_to_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_parked_endpoint_makes_no_call() {
-    let stand = Stand::new(None);
+    let stand = Stand::new(None).await;
     let spent = error(ModelErrorKind::QuotaExhausted, Retry::No, Reach::Refused);
     let error = stand.call([spent]).await.unwrap_err();
     let parked = ModelErrorKind::Stopped(Stop::Endpoint);
@@ -211,12 +238,12 @@ async fn a_parked_endpoint_makes_no_call() {
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_paid_is_not_called() {
-    let stand = Stand::new(Some(0.4));
+    let stand = Stand::new(Some(0.4)).await;
     assert_eq!(stand.call([reply(2000)]).await, Ok(1));
     let error = stand.call([]).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Stopped(Stop::Run));
     assert!(error.message.contains("--max-cost"), "{error}");
-    let mut stand = Stand::new(None);
+    let mut stand = Stand::new(None).await;
     stand.caller.purse = Some(Arc::new(Purse::new(0.4, 0.0)));
     assert_eq!(stand.call([reply(2000)]).await, Ok(1));
     let error = stand.call([]).await.unwrap_err();
@@ -225,7 +252,7 @@ async fn what_cannot_be_paid_is_not_called() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cost_that_is_told_without_a_price_is_booked() {
-    let mut stand = Stand::new(None);
+    let mut stand = Stand::new(None).await;
     stand.line.price = None;
     stand.call([reply(500)]).await.unwrap();
     assert!(stand.booked().is_empty());
@@ -243,7 +270,7 @@ async fn a_cost_that_is_told_without_a_price_is_booked() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_keep_to_the_slots_and_an_abandoned_one_is_paid() {
-    let stand = Arc::new(Stand::new(Some(9.0)));
+    let stand = Stand::new(Some(9.0)).await;
     let (now, most) = (AtomicU32::new(0), AtomicU32::new(0));
     let send = || async {
         most.fetch_max(1 + now.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst);
