@@ -11,6 +11,7 @@ pub mod comparison;
 mod decision;
 pub mod failures;
 mod figure;
+pub mod forecast;
 mod gate;
 mod grid;
 mod id;

@@ -28,6 +28,7 @@ pub mod comparison;
 pub mod csv;
 pub mod diff;
 pub mod failures;
+pub mod forecast;
 pub mod forest;
 pub mod gates;
 pub mod html;

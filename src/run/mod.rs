@@ -3,6 +3,7 @@
 mod case;
 mod crew;
 mod events;
+pub mod forecast;
 mod hub;
 pub mod on_record;
 mod past;

@@ -411,6 +411,18 @@ impl Over {
     }
 }
 
+/// A plan of that many variants, cases and seeds.
+pub(super) fn plan_of(variants: usize, cases: usize, seeds: u64) -> Plan {
+    let model = TestModel::ready([]);
+    let cases = (0..cases).map(|n| PlannedCase {
+        case: serde_json::from_value(json!({"id": format!("c{n}"), "task": "a task"})).unwrap(),
+        files: None,
+    });
+    let variants = (0..variants).map(|n| variant(&format!("v{n}"), model.clone()));
+    let registry = Registry::default();
+    Plan::new(cases.collect(), variants.collect(), 0..seeds, 0, &registry).unwrap()
+}
+
 /// The ledger of a plan in which nothing else happened.
 fn ledger(passed: u64, errored: u64, not_run: u64) -> Ledger {
     Ledger {

@@ -81,9 +81,10 @@ impl Line {
         send: impl Fn() -> F,
     ) -> Result<T, ModelError> {
         let mut tries = Tries::default();
-        let max_tries = match call.caller.on_behalf.purpose {
-            Purpose::Probe => self.max_tries.min(PROBE_TRIES),
-            _ => self.max_tries,
+        let is_probe = call.caller.on_behalf.purpose == Purpose::Probe;
+        let max_tries = match is_probe {
+            true => self.max_tries.min(PROBE_TRIES),
+            false => self.max_tries,
         };
         loop {
             let (sent, told) = self.once(call, &send).await?;
@@ -104,6 +105,8 @@ impl Line {
                     tokio::time::sleep_until(told + pause).await;
                 }
                 After::GiveUp(error) => return Err(self.named(error)),
+                // A probe stands before the run: whoever asks is told what is wrong.
+                After::Park(error) if is_probe => return Err(self.named(error)),
                 After::Park(error) => {
                     let error = self.named(error);
                     return Err(self.endpoint.park(error));

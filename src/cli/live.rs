@@ -1,0 +1,182 @@
+//! Live models: their endpoints and clients, and the money that they share.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    env,
+    sync::Arc,
+};
+
+use secrecy::SecretString;
+
+use crate::{
+    config::{self, ModelConfig, ModelKind, Resolved},
+    domain::Clock,
+    error::{Error, Result},
+    model::{
+        self, Model, OpenAi,
+        gateway::{Endpoint, EndpointOptions, Line, Till},
+        money::{Account, Money},
+        openai::{Client, ClientOptions, Proxies, ResponseFormat, Settings},
+    },
+};
+
+/// What the live models of a run share.
+pub(super) struct Live<'a> {
+    config: &'a Resolved,
+    till: Arc<Till>,
+    /// The place of each model's account, by the model's name.
+    accounts: BTreeMap<&'a str, usize>,
+    /// By address and key.
+    endpoints: HashMap<(&'a str, Option<&'a str>), Arc<Endpoint>>,
+    proxies: Proxies,
+    /// Keys that are missing are no problem: nothing will be asked.
+    is_dry: bool,
+}
+
+impl<'a> Live<'a> {
+    /// Of the models that a config has; `is_dry` if none of them will be asked.
+    pub fn of(config: &'a Resolved, is_dry: bool) -> Self {
+        let mut accounts = BTreeMap::new();
+        let mut caps = Vec::new();
+        for model in config.models() {
+            if let ModelKind::OpenAi(live) = &model.kind
+                && !accounts.contains_key(model.name.as_str())
+            {
+                accounts.insert(model.name.as_str(), caps.len());
+                caps.push(Account::new(live.max_cost_usd, 0.0));
+            }
+        }
+        let money = Money::new(Account::new(config.run.max_cost_usd, 0.0), caps);
+        Self {
+            config,
+            till: Arc::new(Till::new(money, Clock::system())),
+            accounts,
+            endpoints: HashMap::new(),
+            proxies: proxies(),
+            is_dry,
+        }
+    }
+
+    /// The model of a table, as one asks it who has `options`.
+    ///
+    /// # Errors
+    /// When its key is not there, or something cannot be sent.
+    pub fn model(
+        &mut self,
+        model: &'a ModelConfig,
+        live: &'a config::OpenAi,
+        options: model::Options,
+    ) -> Result<Arc<dyn Model>> {
+        let client = Client::new(&ClientOptions {
+            base_url: live.base_url.clone(),
+            key: self.key(model, live)?,
+            key_header: live.api_key_header.clone(),
+            headers: live.headers.clone(),
+            connect_timeout: live.connect_timeout,
+            proxies: self.proxies.clone(),
+        })
+        .map_err(|e| Error {
+            message: format!("model {}: {}", model.name, e.message),
+            ..e
+        })?;
+        let name = model.name.as_str();
+        let line = Line {
+            model: name.to_owned(),
+            endpoint: self.endpoint(live),
+            till: self.till.clone(),
+            account: self.accounts.get(name).copied().unwrap_or_default(),
+            price: live.price,
+            output_limit: live.output_limit,
+            max_tries: live.max_tries,
+        };
+        let settings = Settings {
+            model: live.model.clone(),
+            options,
+            send_seed: live.send_seed,
+            response_format: match live.response_format {
+                config::ResponseFormat::JsonSchema => ResponseFormat::JsonSchema,
+                config::ResponseFormat::JsonObject => ResponseFormat::JsonObject,
+                config::ResponseFormat::None => ResponseFormat::None,
+            },
+            timeout: live.timeout,
+        };
+        Ok(Arc::new(OpenAi::new(client, line, settings)))
+    }
+
+    /// The money of the run, with each live model's account; none when no model is live.
+    pub fn purse(self) -> Option<Purse> {
+        let accounts = self.accounts.into_iter();
+        let accounts: BTreeMap<String, usize> =
+            accounts.map(|(name, at)| (name.to_owned(), at)).collect();
+        (!accounts.is_empty()).then_some(Purse {
+            till: self.till,
+            accounts,
+        })
+    }
+
+    /// Models of one address and key share its slots and rates.
+    fn endpoint(&mut self, live: &'a config::OpenAi) -> Arc<Endpoint> {
+        let slots_max = live.slots_max.unwrap_or(self.config.run.concurrency);
+        let key = (live.base_url.as_str(), live.api_key_env.as_deref());
+        let endpoint = self.endpoints.entry(key).or_insert_with(|| {
+            Arc::new(Endpoint::new(EndpointOptions {
+                host: host(&live.base_url).to_owned(),
+                slots_start: live.slots_start,
+                slots_max,
+                requests_per_minute: live.requests_per_minute,
+                tokens_per_minute: live.tokens_per_minute,
+            }))
+        });
+        endpoint.clone()
+    }
+
+    fn key(&self, model: &ModelConfig, live: &config::OpenAi) -> Result<Option<SecretString>> {
+        let Some(name) = &live.api_key_env else {
+            return Ok(None);
+        };
+        let what = match env::var(name) {
+            Ok(key) if !key.trim().is_empty() => return Ok(Some(key.trim().into())),
+            _ if self.is_dry => return Ok(None),
+            Ok(_) => "is empty",
+            Err(env::VarError::NotPresent) => "is not set",
+            Err(env::VarError::NotUnicode(_)) => "is not text",
+        };
+        let path = format!("models.\"{}\".api_key_env", model.name);
+        let problem = self
+            .config
+            .problem(&path, format!("the environment variable {name} {what}"))
+            .hint(format!(
+                "export {name}=…, or leave api_key_env out if {} wants no key",
+                host(&live.base_url)
+            ));
+        Err(Error::problems(vec![problem]))
+    }
+}
+
+/// The money of a run, with each live model's account.
+pub(super) struct Purse {
+    /// The money, and the books once there are some.
+    pub till: Arc<Till>,
+    /// The place of each model's account, by the model's name.
+    pub accounts: BTreeMap<String, usize>,
+}
+
+/// The host of an address, with its port if it has one.
+pub(super) fn host(base_url: &str) -> &str {
+    let rest = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest)
+}
+
+/// Proxies as the environment names them: in lower case first, as curl reads them.
+fn proxies() -> Proxies {
+    let var = |name: &str| {
+        let lower = env::var(name.to_ascii_lowercase());
+        lower.or_else(|_| env::var(name)).ok()
+    };
+    Proxies {
+        http: var("HTTP_PROXY"),
+        https: var("HTTPS_PROXY"),
+        all: var("ALL_PROXY"),
+        no_proxy: var("NO_PROXY"),
+    }
+}
