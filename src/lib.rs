@@ -11,7 +11,8 @@
 //! - [`session`] is one session: [`session::step`] is the whole ReAct loop as a pure machine, the
 //!   file to read first; [`session::actor`] performs its effects, one turn a message.
 //! - [`model`] answers: [`model::wire`] writes the chat dialect, [`model::normalise`] reads any
-//!   provider's reply, [`model::scripted`] answers from a script.
+//!   provider's reply, [`model::scripted`] answers from a script; [`mock`] serves scripts over HTTP,
+//!   with the faults that live models have.
 //! - [`verify`] judges each step, [`tool`] runs it.
 //! - [`store`] makes it durable: one thread that writes, readers beside it, traces out of it.
 //! - [`score`] alone holds the sealed halves, and judges finished sessions.
@@ -41,6 +42,7 @@ pub mod error;
 #[cfg(test)]
 #[path = "../tests/it/golden_table.rs"]
 mod golden;
+pub mod mock;
 pub mod model;
 pub mod report;
 pub mod run;

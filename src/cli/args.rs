@@ -1,7 +1,11 @@
+mod mock;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+pub use mock::MockArgs;
 
 use crate::stats::planning::POWER;
 
@@ -47,6 +51,9 @@ pub enum Command {
     Runs(RunsArgs),
     /// Remove a run
     Rm(RmArgs),
+    /// Serve scripts as a live model would answer, on loopback: to rehearse a run for nothing
+    #[command(after_help = mock::HELP)]
+    Mock(Box<MockArgs>),
     /// Print the JSON Schema of a format
     Schema(SchemaArgs),
     /// Print shell completions

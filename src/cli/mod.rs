@@ -16,6 +16,7 @@ mod init;
 mod leaks;
 mod log;
 mod manifest;
+mod mock;
 mod opened;
 mod plan;
 mod report;
@@ -83,6 +84,7 @@ fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
         Command::Status(args) => status::status(&args),
         Command::Runs(args) => runs::runs(&args),
         Command::Rm(args) => rm::rm(&args),
+        Command::Mock(args) => mock::mock(&args),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
     }

@@ -279,7 +279,7 @@ fn verifiers(config: &Resolved) -> Result<Verifiers, VerifiersError> {
 }
 
 /// The file and line of a case.
-type Place<'a> = &'a dyn Fn(&CaseId) -> (&'a Path, usize);
+pub(super) type Place<'a> = &'a dyn Fn(&CaseId) -> (&'a Path, usize);
 
 fn variants(
     config: &Resolved,
@@ -321,10 +321,25 @@ fn scripted(
     place: Place<'_>,
 ) -> Result<Arc<dyn Model>> {
     let name = model.name.as_str();
-    let ModelKind::Scripted {
-        scripts: from,
-        latency,
-    } = &model.kind;
+    let ModelKind::Scripted { latency, .. } = &model.kind;
+    let scripts = scripts_of(model, seeds, cases, scripts, place)?;
+    let latency = (!latency.is_zero()).then_some(*latency);
+    Ok(Arc::new(Scripted::new(name, scripts, options, latency)))
+}
+
+/// The scripts of a scripted model: one for every session.
+///
+/// # Errors
+/// When a case has none, or two.
+pub(super) fn scripts_of(
+    model: &ModelConfig,
+    seeds: Range<u64>,
+    cases: &[Case],
+    scripts: &BTreeMap<PathBuf, Vec<Script>>,
+    place: Place<'_>,
+) -> Result<Scripts> {
+    let name = model.name.as_str();
+    let ModelKind::Scripted { scripts: from, .. } = &model.kind;
     let file = from.as_ref().map(|from| from.file.path.as_path());
     let of_file = file.and_then(|file| scripts.get(file));
     let inline = cases
@@ -338,8 +353,7 @@ fn scripted(
         Error::problems(errors.iter().map(problem).collect())
     })?;
     check_scripts(name, file, &scripts, &seeds, cases, place)?;
-    let latency = (!latency.is_zero()).then_some(*latency);
-    Ok(Arc::new(Scripted::new(name, scripts, options, latency)))
+    Ok(scripts)
 }
 
 /// A session without a script would fail at its first turn: better to say so before anything runs.

@@ -97,6 +97,18 @@ impl Scripts {
         })
     }
 
+    /// The script of all seeds of that case that have none of their own.
+    #[must_use]
+    pub fn every(&self, case: &CaseId) -> Option<Arc<[Entry]>> {
+        self.cases.get(case)?.every.clone()
+    }
+
+    /// The scripts of that case that are for one seed only, in no order.
+    pub fn of_one_seed(&self, case: &CaseId) -> impl Iterator<Item = (u64, Arc<[Entry]>)> {
+        let of_case = self.cases.get(case).into_iter();
+        of_case.flat_map(|c| c.seeds.iter().map(|(seed, script)| (*seed, script.clone())))
+    }
+
     /// The script of that seed alone, else that of all seeds.
     fn get(&self, case: &CaseId, seed: u64) -> Option<&[Entry]> {
         let of_case = self.cases.get(case)?;

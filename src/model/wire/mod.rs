@@ -6,5 +6,5 @@ mod render;
 mod shape;
 
 pub use conversation::Conversation;
-pub use render::{Place, render};
+pub use render::{Place, choose, render};
 pub use shape::Shape;

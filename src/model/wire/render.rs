@@ -46,8 +46,10 @@ pub fn render(entry: &Entry, place: &Place<'_>) -> Box<RawValue> {
     }
 }
 
-/// The entry itself, or the one that is drawn of its `any_of`, to any depth.
-fn choose<'a>(mut entry: &'a Entry, place: &Place<'_>) -> &'a Entry {
+/// The entry itself, or the one that is drawn of its `any_of`, to any depth: the one that [`render`]
+/// writes.
+#[must_use]
+pub fn choose<'a>(mut entry: &'a Entry, place: &Place<'_>) -> &'a Entry {
     let weight = |e: &Entry| e.weight.unwrap_or(1);
     let mut depth = 0;
     while let Some(choices) = &entry.any_of {
