@@ -11,11 +11,12 @@
 //! on how often it was asked for: the same turn always has the same reply.
 //!
 //! What decides is pure: `faults`, `latency`, `window`, `answers`, `request`, `reply`, `bill` and
-//! `ledger`; `server` feeds them.
+//! `ledger`; `server` puts them together, and `http` feeds it.
 
 mod answers;
 mod bill;
 mod faults;
+mod http;
 mod latency;
 mod ledger;
 mod line;
@@ -153,7 +154,7 @@ impl Mock {
             .internal(|| "the address of the server is not known".to_owned())?;
         let server = Arc::new(Server::new(options));
         let stop = server.stop.clone();
-        let service = server.router().into_make_service_with_connect_info::<Cut>();
+        let service = http::router(server.clone()).into_make_service_with_connect_info::<Cut>();
         let serving = axum::serve(Lines(listener), service)
             .with_graceful_shutdown(stop.cancelled_owned())
             .into_future();

@@ -1,25 +1,12 @@
-//! The HTTP server: it feeds what decides, and performs what was decided.
+//! What is done with a request: everything that decides, in order.
 
 use std::{
-    io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use axum::{
-    Router,
-    body::{Body, Bytes, to_bytes},
-    extract::{ConnectInfo, Request, State},
-    http::{
-        HeaderMap, HeaderValue, StatusCode,
-        header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
-    },
-    response::{IntoResponse, Response},
-    routing::{get, post},
-};
-use futures_util::stream::{self, StreamExt as _};
+use axum::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +16,6 @@ use super::{
     bill::Bill,
     faults::{Fault, Faults, Turn},
     ledger::{Ledger, Outcome},
-    line::Cut,
     reply::{self, Envelope, Reply},
     request::Asked,
     window::Window,
@@ -39,14 +25,11 @@ use crate::{
     model::wire::Place,
 };
 
-/// The longest request that is read: 64 MiB. Histories are sent whole.
-const MAX_BODY: usize = 64 << 20;
-
 /// What all requests share.
 #[derive(Debug)]
 pub(super) struct Server {
     answers: Answers,
-    model: String,
+    pub model: String,
     tool_mode: ToolMode,
     latency: Latency,
     faults: Faults,
@@ -62,21 +45,21 @@ pub(super) struct Server {
 
 /// What requests change.
 #[derive(Debug)]
-struct Books {
-    ledger: Ledger,
+pub(super) struct Books {
+    pub ledger: Ledger,
     window: Option<Window>,
 }
 
 /// What is done with a request.
-struct Act {
-    outcome: Outcome,
-    after: Duration,
-    how: How,
+pub(super) struct Act {
+    pub outcome: Outcome,
+    pub after: Duration,
+    pub how: How,
     /// The turn that is answered by it.
-    turn: Option<u64>,
+    pub turn: Option<u64>,
 }
 
-enum How {
+pub(super) enum How {
     Send {
         status: u16,
         body: String,
@@ -85,12 +68,6 @@ enum How {
     Half(String),
     Reset,
     Hang,
-}
-
-/// A request that is not over.
-struct Open<'a> {
-    server: &'a Server,
-    is_counted: bool,
 }
 
 impl Server {
@@ -121,25 +98,16 @@ impl Server {
         }
     }
 
-    pub fn router(self: &Arc<Self>) -> Router {
-        Router::new()
-            .route("/v1/chat/completions", post(complete))
-            .route("/v1/models", get(models))
-            .route("/stats", get(stats))
-            .fallback(unknown)
-            .with_state(self.clone())
-    }
-
     pub fn stats(&self) -> Stats {
         self.books().ledger.stats()
     }
 
     /// A thread that panicked has left whole numbers behind: each is changed alone.
-    fn books(&self) -> MutexGuard<'_, Books> {
+    pub fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn may_ask(&self, headers: &HeaderMap) -> bool {
+    pub fn may_ask(&self, headers: &HeaderMap) -> bool {
         let Some(key) = &self.key else {
             return true;
         };
@@ -150,7 +118,7 @@ impl Server {
 
     /// What is done with a request that came whole. A completion is charged here: it is also when
     /// nobody waits for it to the end.
-    fn decide(&self, headers: &HeaderMap, body: &[u8]) -> Act {
+    pub fn decide(&self, headers: &HeaderMap, body: &[u8]) -> Act {
         if !self.may_ask(headers) {
             return unauthorized();
         }
@@ -280,11 +248,11 @@ impl Act {
     }
 }
 
-fn refused(status: u16, kind: &str, message: &str) -> Act {
+pub(super) fn refused(status: u16, kind: &str, message: &str) -> Act {
     Act::error(Outcome::Refused, status, kind, message)
 }
 
-fn unauthorized() -> Act {
+pub(super) fn unauthorized() -> Act {
     refused(
         401,
         "authentication_error",
@@ -328,129 +296,4 @@ fn first_u64(hasher: Sha256) -> u64 {
     let digest = hasher.finalize();
     let (words, _) = digest.as_chunks::<8>();
     words.first().map_or(0, |word| u64::from_be_bytes(*word))
-}
-
-impl<'a> Open<'a> {
-    fn begin(server: &'a Server) -> Self {
-        server.books().ledger.begin();
-        Self {
-            server,
-            is_counted: false,
-        }
-    }
-
-    fn count(&mut self, outcome: Outcome, turn: Option<u64>) {
-        self.is_counted = true;
-        let ledger = &mut self.server.books().ledger;
-        ledger.count(outcome);
-        if let Some(turn) = turn {
-            ledger.answered(turn);
-        }
-    }
-}
-
-/// Also when the client left, for then the handler is dropped.
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        let ledger = &mut self.server.books().ledger;
-        if !self.is_counted {
-            ledger.count(Outcome::Gone);
-        }
-        ledger.end();
-    }
-}
-
-async fn complete(
-    State(server): State<Arc<Server>>,
-    ConnectInfo(line): ConnectInfo<Cut>,
-    request: Request,
-) -> Response {
-    let mut open = Open::begin(&server);
-    let (head, body) = request.into_parts();
-    let act = match to_bytes(body, MAX_BODY).await {
-        Ok(body) => server.decide(&head.headers, &body),
-        Err(e) => {
-            let message = format!("the request is longer than 64 MiB, or broke off: {e}");
-            refused(413, "invalid_request_error", &message)
-        }
-    };
-    if matches!(act.how, How::Hang) {
-        open.count(act.outcome, None);
-        server.stop.cancelled().await;
-        return cut(&line);
-    }
-    if !act.after.is_zero() {
-        tokio::select! {
-            () = tokio::time::sleep(act.after) => {}
-            () = server.stop.cancelled() => return cut(&line),
-        }
-    }
-    open.count(act.outcome, act.turn);
-    match act.how {
-        How::Send {
-            status,
-            body,
-            retry_after,
-        } => send(status, body, retry_after),
-        How::Half(body) => half(body),
-        How::Reset | How::Hang => cut(&line),
-    }
-}
-
-fn send(status: u16, body: String, retry_after: Option<u64>) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let json = HeaderValue::from_static("application/json");
-    let mut response = (status, [(CONTENT_TYPE, json)], body).into_response();
-    if let Some(seconds) = retry_after {
-        let headers = response.headers_mut();
-        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    response
-}
-
-/// Nothing is sent: the connection is closed before the first byte.
-fn cut(line: &Cut) -> Response {
-    line.cut();
-    Response::default()
-}
-
-/// The head and half of the body, then the connection is closed.
-fn half(body: String) -> Response {
-    let whole = Bytes::from(body);
-    let length = HeaderValue::from(whole.len());
-    let begin = stream::iter([Ok(whole.slice(..whole.len() / 2))]);
-    let end = stream::once(async {
-        // What is there is sent before the next piece is asked for.
-        tokio::task::yield_now().await;
-        Err(io::Error::from(io::ErrorKind::ConnectionAborted))
-    });
-    let body = Body::from_stream(begin.chain(end));
-    let mut response = send(200, String::new(), None);
-    response.headers_mut().insert(CONTENT_LENGTH, length);
-    *response.body_mut() = body;
-    response
-}
-
-async fn models(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
-    if !server.may_ask(&headers) {
-        let act = unauthorized();
-        return match act.how {
-            How::Send { status, body, .. } => send(status, body, None),
-            _ => Response::default(),
-        };
-    }
-    let models = json!({
-        "object": "list",
-        "data": [{"id": server.model, "object": "model", "created": 0, "owned_by": "farm"}],
-    });
-    send(200, models.to_string(), None)
-}
-
-async fn stats(State(server): State<Arc<Server>>) -> Response {
-    send(200, json!(server.stats()).to_string(), None)
-}
-
-async fn unknown() -> Response {
-    let message = "this server knows POST /v1/chat/completions, GET /v1/models and GET /stats";
-    send(404, reply::error(404, "not_found_error", message), None)
 }

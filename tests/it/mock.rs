@@ -128,6 +128,7 @@ async fn compare(
             purpose: Purpose::Turn,
         },
         watch: Arc::new(Watch::new(Clock::fixed(0.0))),
+        purse: None,
     };
     let shape = Shape::new(&json!([]), options.tool_mode, &Map::new(), false);
     let mut conversation = Conversation::opening(shape, "Be careful.").about(&case.task);
