@@ -16,15 +16,16 @@ use super::{
 };
 use crate::{
     aggregate::PassRateSoFar,
-    domain::{Clock, Summary, shell},
+    domain::{Activity, Clock, Summary, shell},
     error::Result,
     report::{
         Redraw,
-        status::{self, ErrorGroup, InFlight, STATUS_SCHEMA, Status, VariantStatus},
+        status::{self, ErrorGroup, InFlight, Parked, STATUS_SCHEMA, Status, VariantStatus},
     },
     stats::{DIGITS, round_sig},
     store::{
-        Holder, Overview, Reader, RunFolder, manifest::RunStatus, overview::recently, rfc3339,
+        self, Holder, Look, Overview, Reader, RunFolder, manifest::RunStatus, overview::recently,
+        rfc3339,
     },
 };
 
@@ -75,8 +76,7 @@ fn look(folder: &RunFolder) -> Result<Status> {
         Some(reader) => reader.at_once(|| begun(&opened, &reader, worker)),
         None if worker.is_some() || !opened.had_begun() => {
             let overview = Overview::of(&opened.grid);
-            let in_flight = worker.as_ref().map(|_| InFlight::default());
-            of(&opened, worker, &overview, in_flight)
+            of(&opened, worker, &overview, Seen::default())
         }
         None => Ok(published(&opened, &opened.summary()?)),
     }
@@ -110,27 +110,60 @@ fn open(folder: &RunFolder) -> Result<(Opened, Option<Holder>)> {
 fn begun(opened: &Opened, reader: &Reader, worker: Option<Holder>) -> Result<Status> {
     let recent = recently(Clock::system().now(), opened.folder.taken());
     let overview = reader.overview(&opened.grid, recent)?;
-    let in_flight = match worker {
+    let look = match worker {
         None => None,
-        Some(_) => {
-            let waits = reader.waits(&overview.open)?;
-            let is_scored = opened.manifest.is_scored();
-            Some(InFlight {
-                thinking: waits.thinking,
-                tool: waits.tool,
-                scorer: overview.ledger().unscored * u64::from(is_scored),
-            })
-        }
+        Some(_) => reader.look()?,
     };
-    of(opened, worker, &overview, in_flight)
+    let seen = Seen {
+        in_flight: look.as_ref().map(in_flight),
+        parked: reader.parked()?.into_iter().map(parked).collect(),
+    };
+    of(opened, worker, &overview, seen)
 }
 
-fn of(
-    opened: &Opened,
-    worker: Option<Holder>,
-    overview: &Overview,
+/// What only the run itself can say.
+#[derive(Default)]
+struct Seen {
     in_flight: Option<InFlight>,
-) -> Result<Status> {
+    parked: Vec<Parked>,
+}
+
+/// Sessions by what they are at.
+fn in_flight(look: &Look) -> InFlight {
+    let mut of = InFlight::default();
+    let mut first = None::<f64>;
+    for doing in &look.list {
+        *match doing.activity {
+            Activity::Thinking => &mut of.thinking,
+            Activity::Tool => &mut of.tool,
+            Activity::Slot => &mut of.slot,
+            Activity::Rate => &mut of.rate,
+            Activity::Backoff => &mut of.backoff,
+            Activity::Money => &mut of.money,
+            Activity::Scorer => &mut of.scorer,
+        } += 1;
+        if let (Activity::Backoff, Some(until)) = (doing.activity, doing.until) {
+            first = Some(first.map_or(until, |first| first.min(until)));
+        }
+    }
+    of.backoff_until = first.and_then(moment);
+    of
+}
+
+fn parked(of: store::Parked) -> Parked {
+    Parked {
+        what: of.what,
+        reason: of.reason,
+        since: moment(of.ts).unwrap_or_default(),
+    }
+}
+
+/// Unix seconds, up to the next whole one; none for what is no time.
+fn moment(ts: f64) -> Option<String> {
+    Timestamp::from_second(ts.ceil() as i64).ok().map(rfc3339)
+}
+
+fn of(opened: &Opened, worker: Option<Holder>, overview: &Overview, seen: Seen) -> Result<Status> {
     let clusters = summary::clusters(&opened.cases);
     let level = summary::level(opened.manifest.suite.level)?;
     let so_far = PassRateSoFar::new(&clusters, 1, level);
@@ -163,11 +196,13 @@ fn of(
         state: opened.manifest.status,
         worker,
         ledger: overview.ledger(),
-        in_flight,
+        open: Some(overview.open()),
+        in_flight: seen.in_flight,
         sessions_per_s: per_s.map(round),
         eta_s: eta_s.map(round),
         cost_usd: Some(round(cost + overview.totals.lost_cost_usd)),
         totals: overview.totals,
+        parked: seen.parked,
         variants: variants.collect(),
         more_errors: (overview.errors.len() - errors.len()) as u64,
         errors: Some(errors),
@@ -191,11 +226,13 @@ fn published(opened: &Opened, summary: &Summary) -> Status {
         state: opened.manifest.status,
         worker: None,
         ledger: summary.ledger,
+        open: None,
         in_flight: None,
         sessions_per_s: None,
         eta_s: None,
         cost_usd: cost.map(|usd| round(usd + totals.lost_cost_usd)),
         totals,
+        parked: Vec::new(),
         variants: variants.collect(),
         errors: None,
         more_errors: 0,

@@ -32,7 +32,12 @@ pub struct Status {
     pub worker: Option<Holder>,
     /// All planned sessions by state. Those that have begun and not ended are `not_run`.
     pub ledger: Ledger,
-    /// What sessions wait for; null when nobody is at work.
+    /// Sessions that have begun and not ended. In a resumed run those count too that an earlier
+    /// process left open and this one has not come to yet. Null for a run without a database:
+    /// nobody knows.
+    pub open: Option<u64>,
+    /// What sessions in flight are at, as of a second ago; null when nobody is at work, or has not
+    /// been for a second.
     pub in_flight: Option<InFlight>,
     /// Sessions that ended, a second: over the last minute, or since who is at work began. Null
     /// when that is not known or nobody is at work.
@@ -44,6 +49,9 @@ pub struct Status {
     pub cost_usd: Option<f64>,
     /// What infrastructure cost.
     pub totals: Totals,
+    /// For what no further call is made since the run was begun or gone on with; empty too for a run
+    /// without a database.
+    pub parked: Vec<Parked>,
     /// In the order of the run.
     pub variants: Vec<VariantStatus>,
     /// Why sessions are errored: the most frequent reasons first, at most ten. Null for a run
@@ -53,16 +61,46 @@ pub struct Status {
     pub more_errors: u64,
 }
 
-/// Sessions that have begun and are not done, by what they wait for. In a resumed run those count
-/// too that an earlier process left open and this one has not come to yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+/// Sessions that have begun and are not done, by what they are at: each at one thing. Counts of what
+/// only a live model makes wait are left out when they are 0.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct InFlight {
-    /// For a reply of the model.
+    /// They wait for a reply of the model.
     pub thinking: u64,
-    /// For their tools.
+    /// They wait for their tools.
     pub tool: u64,
-    /// For their verdict: they have ended.
+    /// They wait for one of their endpoint's slots.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub slot: u64,
+    /// They wait for the requests or tokens a minute that their endpoint allows.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rate: u64,
+    /// They wait before they ask again, or go on after they broke.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub backoff: u64,
+    /// When the first of those goes on, where that is known: RFC 3339, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backoff_until: Option<String>,
+    /// They wait until the price of their next call fits under a cap.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub money: u64,
+    /// They have ended and wait for the scorer to take them.
     pub scorer: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Something for which no further call is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Parked {
+    /// An endpoint, a model or the run.
+    pub what: String,
+    /// Why.
+    pub reason: String,
+    /// Since when: RFC 3339, UTC.
+    pub since: String,
 }
 
 /// How one variant stands.

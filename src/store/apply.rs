@@ -2,15 +2,18 @@
 
 use rusqlite::{Connection, Statement};
 
-use super::write::Write;
-use crate::domain::SessionId;
+use super::{
+    activity::Doing,
+    write::{Write, json},
+};
+use crate::domain::{Reservation, SessionId, Settlement};
 
 const BEGIN: &str = "
 INSERT INTO session (id, attempt, began) VALUES (?1, ?2, ?3)
 ON CONFLICT (id) DO UPDATE SET attempt = excluded.attempt, began = excluded.began,
   status = NULL, passed = NULL, score_error = NULL, lim = NULL, steps = NULL, blocked = NULL,
   mean_score = NULL, tokens_in = NULL, tokens_out = NULL, cost_usd = NULL, work_s = NULL,
-  ended = NULL, checks = NULL, error = NULL, answer = NULL
+  ended = NULL, checks = NULL, error = NULL, answer = NULL, served = NULL
 WHERE excluded.attempt > attempt
   AND (status IS NULL OR status IN ('model_error', 'crashed') OR score_error IS NOT NULL)";
 
@@ -27,7 +30,7 @@ ON CONFLICT (session, attempt, step) DO NOTHING";
 const END: &str = "
 UPDATE session SET status = ?3, lim = ?4, steps = ?5, blocked = ?6, mean_score = ?7,
   tokens_in = ?8, tokens_out = ?9, cost_usd = ?10, work_s = ?11, ended = ?12, error = ?13,
-  answer = ?14
+  answer = ?14, served = ?15
 WHERE id = ?1 AND attempt = ?2 AND status IS NULL";
 
 const SCORE: &str = "
@@ -41,6 +44,31 @@ const LOST_ATTEMPT: &str = "
 INSERT INTO lost_attempt (session, attempt, reason, cost_usd, ts) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (session, attempt) DO NOTHING";
 
+const JUDGED: &str = "
+INSERT INTO judged (session, attempt, turn, cost_usd, work_s, ts, body)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (session, attempt, turn) DO NOTHING";
+
+const RESERVE: &str = "
+INSERT INTO call (id, session, attempt, turn, purpose, model, reserved_usd, ts)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+const SETTLE: &str = "
+UPDATE call SET cost_usd = ?2, kept = ?3 WHERE id = ?1 AND cost_usd IS NULL";
+
+const PARKED: &str = "
+INSERT INTO parked (what, reason, ts) VALUES (?1, ?2, ?3) ON CONFLICT (what) DO NOTHING";
+
+const LOOK: &str = "
+INSERT INTO look (id, at) VALUES (0, ?1) ON CONFLICT (id) DO UPDATE SET at = excluded.at";
+
+const NO_ACTIVITY: &str = "
+DELETE FROM activity";
+
+const ACTIVITY: &str = "
+INSERT INTO activity (session, activity, since, until) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (session) DO NOTHING";
+
 /// The statements of the writer, prepared once.
 pub(super) struct Statements<'c> {
     begin: Statement<'c>,
@@ -50,6 +78,13 @@ pub(super) struct Statements<'c> {
     score: Statement<'c>,
     restart: Statement<'c>,
     lost_attempt: Statement<'c>,
+    judged: Statement<'c>,
+    reserve: Statement<'c>,
+    settle: Statement<'c>,
+    parked: Statement<'c>,
+    look: Statement<'c>,
+    no_activity: Statement<'c>,
+    activity: Statement<'c>,
 }
 
 impl<'c> Statements<'c> {
@@ -62,6 +97,13 @@ impl<'c> Statements<'c> {
             score: conn.prepare(SCORE)?,
             restart: conn.prepare(RESTART)?,
             lost_attempt: conn.prepare(LOST_ATTEMPT)?,
+            judged: conn.prepare(JUDGED)?,
+            reserve: conn.prepare(RESERVE)?,
+            settle: conn.prepare(SETTLE)?,
+            parked: conn.prepare(PARKED)?,
+            look: conn.prepare(LOOK)?,
+            no_activity: conn.prepare(NO_ACTIVITY)?,
+            activity: conn.prepare(ACTIVITY)?,
         })
     }
 
@@ -124,6 +166,7 @@ impl<'c> Statements<'c> {
                 ts,
                 outcome.error.as_deref(),
                 outcome.answer.as_deref(),
+                (!outcome.served.is_empty()).then(|| json(&outcome.served)),
             )),
             Write::Score {
                 session,
@@ -148,7 +191,47 @@ impl<'c> Statements<'c> {
             } => self
                 .lost_attempt
                 .execute((int(*session), attempt, &**reason, cost_usd, ts)),
+            Write::Judged {
+                session,
+                attempt,
+                turn,
+                body,
+                cost_usd,
+                work_s,
+                ts,
+            } => self
+                .judged
+                .execute((int(*session), attempt, turn, cost_usd, work_s, ts, &**body)),
+            Write::Reserve(call) => self.reserve(call),
+            Write::Settle(Settlement { call, usd, is_kept }) => {
+                self.settle.execute((call.cast_signed(), usd, is_kept))
+            }
+            Write::Parked { what, reason, ts } => self.parked.execute((&**what, &**reason, ts)),
+            Write::Activities { at, list } => self.activities(*at, list),
         }
+    }
+
+    fn reserve(&mut self, call: &Reservation) -> rusqlite::Result<usize> {
+        let of = &call.on_behalf;
+        self.reserve.execute((
+            call.call.cast_signed(),
+            of.session.map(int),
+            of.attempt,
+            of.turn,
+            of.purpose.as_str(),
+            &call.model,
+            call.usd,
+            call.ts,
+        ))
+    }
+
+    fn activities(&mut self, at: f64, list: &[Doing]) -> rusqlite::Result<usize> {
+        self.no_activity.execute([])?;
+        for of in list {
+            let row = (int(of.session), of.activity.as_str(), of.since, of.until);
+            self.activity.execute(row)?;
+        }
+        self.look.execute([at])
     }
 }
 

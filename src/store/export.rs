@@ -1,4 +1,5 @@
-//! Traces and scores as JSON Lines, out of the database. Stored JSON is spliced, not parsed.
+//! Traces and scores as JSON Lines, out of the database. Stored JSON is spliced, not parsed, but
+//! for steps that a model judged after they ran.
 
 use std::{
     fs::{self, File},
@@ -6,15 +7,18 @@ use std::{
     path::Path,
 };
 
+use rusqlite::types::ValueRef;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     apply::int,
     atomic::{begin, finish, refused},
+    judged::whole_step,
     reader::{Reader, STEPS, TURNS},
     room,
     row::{Score, SessionRow},
+    write::json,
 };
 use crate::{
     domain::{
@@ -197,7 +201,12 @@ impl Export<'_> {
             while let Some(step) = steps.next()? {
                 let (turn, call): (u32, u32) = (step.get(0)?, step.get(1)?);
                 out.extend_from_slice(b"{\"type\":\"step\",");
-                out.extend_from_slice(fields(step.get_ref(3)?.as_str()?));
+                match step.get_ref(5)? {
+                    ValueRef::Null => {
+                        out.extend_from_slice(fields(step.get_ref(3)?.as_str()?));
+                    }
+                    _ => out.extend_from_slice(fields(&json(&whole_step(step)?))),
+                }
                 while call == 0
                     && let Some(of) = turns.next()?
                 {

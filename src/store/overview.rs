@@ -29,12 +29,6 @@ const ERROR: &str = "SELECT coalesce(score_error, error, status) FROM session WH
 
 const LOST: &str = "SELECT count(*), total(cost_usd) FROM lost_attempt";
 
-/// Whether the last durable turn of an attempt lacks its steps: its tools are at work.
-const AT_TOOLS: &str = "
-SELECT coalesce((SELECT max(turn) FROM turn WHERE session = ?1 AND attempt = ?2), -1)
-  > coalesce((SELECT turn FROM step WHERE session = ?1 AND attempt = ?2
-      ORDER BY step DESC LIMIT 1), -1)";
-
 /// The last minute before `now`, from `began` on if that lies within it: Unix seconds. Who began
 /// later than now has seen the clock set back; when it began is not known then.
 #[must_use]
@@ -50,23 +44,12 @@ pub struct Overview {
     /// One for each variant, as though it were run alone: `cases` has one row, and what has begun
     /// and not ended is in flight.
     pub variants: Vec<Tally>,
-    /// Sessions that have begun and not ended, in plan order.
-    pub open: Vec<Standing>,
     /// Sessions that ended, a second, in the span of time that was asked for; none when it is empty.
     pub per_s: Option<f64>,
     /// What infrastructure cost.
     pub totals: Totals,
     /// Why sessions are errored, most frequent first.
     pub errors: Vec<Alike>,
-}
-
-/// What open sessions wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Waits {
-    /// For a reply of the model: all their durable turns have their steps.
-    pub thinking: u64,
-    /// For their tools.
-    pub tool: u64,
 }
 
 impl Overview {
@@ -81,7 +64,6 @@ impl Overview {
         };
         Self {
             variants: vec![of_one; variants],
-            open: Vec::new(),
             per_s: None,
             totals: Totals::default(),
             errors: Vec::new(),
@@ -94,6 +76,13 @@ impl Overview {
         let mut ledger = Ledger::default();
         self.variants.iter().for_each(|v| ledger.add(&v.ledger));
         ledger
+    }
+
+    /// Sessions that have begun and not ended.
+    #[must_use]
+    pub fn open(&self) -> u64 {
+        let open = self.variants.iter().map(|v| v.in_flight as u64);
+        open.sum()
     }
 
     /// Seconds until all have run, at this speed; none when it stands still or is not known.
@@ -145,25 +134,6 @@ impl Reader {
         Ok(overview)
     }
 
-    /// What sessions wait for that somebody is at work on.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn waits(&self, open: &[Standing]) -> Result<Waits> {
-        let mut waits = Waits::default();
-        let mut at_tools = self.cached(AT_TOOLS)?;
-        for of in open {
-            let is_at_tools = at_tools
-                .query_row((int(of.session), of.attempt), |r| r.get(0))
-                .map_err(|e| self.fault(e))?;
-            match is_at_tools {
-                true => waits.tool += 1,
-                false => waits.thinking += 1,
-            }
-        }
-        Ok(waits)
-    }
-
     /// How all sessions of the grid stand, for tests.
     #[cfg(test)]
     ///
@@ -186,7 +156,6 @@ impl Overview {
             tally.restarts += restarts;
             if ended.is_none() {
                 tally.in_flight += 1;
-                self.open.push(of);
             } else if of.state != SessionState::NotRun {
                 tally.cost_usd += row.get::<_, Option<f64>>(6)?.unwrap_or(0.0);
                 tally.settle(Cell { variant: 0, ..cell }, of.state);

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     apply::int,
     fault::fault,
+    judged::whole_step,
     row::{SESSION, STATES, SessionRow, Standing, read_state, unreadable},
     schema,
 };
@@ -25,9 +26,12 @@ use crate::{
 pub(super) const TURNS: &str = "
 SELECT turn, work_s, ts, body, cost_usd FROM turn WHERE session = ?1 AND attempt = ?2 ORDER BY turn";
 
-/// Steps of an attempt: `turn, call, ts, body, work_s`.
+/// Steps of an attempt: `turn, call, ts, body, work_s, judged`. The last is what a model said of all
+/// steps of the turn after they ran, if it did; [`whole_step`] adds it.
 pub(super) const STEPS: &str = "
-SELECT turn, call, ts, body, work_s FROM step WHERE session = ?1 AND attempt = ?2 ORDER BY step";
+SELECT turn, call, ts, body, work_s, (SELECT body FROM judged AS j
+  WHERE j.session = step.session AND j.attempt = step.attempt AND j.turn = step.turn)
+FROM step WHERE session = ?1 AND attempt = ?2 ORDER BY step";
 
 /// Reads a run's database, also beside a live writer, after a crash, and in a folder that may not
 /// be written.
@@ -63,7 +67,8 @@ pub struct StepRow {
     pub work_s: Option<f64>,
 }
 
-/// What infrastructure cost the run.
+/// What infrastructure cost the run, and what its calls did: the fields of the latter are left out
+/// where they are 0, as in runs without a price.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Sessions that went on after infrastructure broke them, counted each time.
@@ -72,6 +77,29 @@ pub struct Totals {
     pub lost_attempts: u64,
     /// US dollars of those, as far as they are known.
     pub lost_cost_usd: f64,
+    /// Calls of models that were made, tries that failed included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub calls: u64,
+    /// US dollars of all of them: what they cost, or could have cost at most where nobody said.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub booked_usd: f64,
+    /// Of these, for calls whose reply was of no use, whatever they were for.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub failed_calls_cost_usd: f64,
+    /// Of these, to judge steps and to grade sessions.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub judges_cost_usd: f64,
+    /// Of these, to probe endpoints before the run.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub probes_cost_usd: f64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+fn is_free(usd: &f64) -> bool {
+    *usd == 0.0
 }
 
 impl Reader {
@@ -185,7 +213,7 @@ impl Reader {
         self.rows(STEPS, session, attempt, |r| {
             Ok(StepRow {
                 ts: r.get(2)?,
-                body: json(r, 3)?,
+                body: whole_step(r)?,
                 work_s: r.get(4)?,
             })
         })
@@ -201,22 +229,32 @@ impl Reader {
             .map_err(|e| self.fault(e))
     }
 
-    /// What infrastructure cost the run.
+    /// What infrastructure cost the run, and what its calls did.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn totals(&self) -> Result<Totals> {
         const TOTALS: &str = "SELECT (SELECT coalesce(sum(restarts), 0) FROM session),
             count(*), total(cost_usd) FROM lost_attempt";
-        self.cached(TOTALS)?
+        let mut totals = self
+            .cached(TOTALS)?
             .query_row([], |r| {
                 Ok(Totals {
                     restarts: r.get::<_, i64>(0)?.cast_unsigned(),
                     lost_attempts: r.get::<_, i64>(1)?.cast_unsigned(),
                     lost_cost_usd: r.get(2)?,
+                    ..Totals::default()
                 })
             })
-            .map_err(|e| self.fault(e))
+            .map_err(|e| self.fault(e))?;
+        for spent in self.money()?.models.values() {
+            totals.calls += spent.calls;
+            totals.booked_usd += spent.booked_usd;
+            totals.failed_calls_cost_usd += spent.failed_usd;
+            totals.judges_cost_usd += spent.judges_usd;
+            totals.probes_cost_usd += spent.probes_usd;
+        }
+        Ok(totals)
     }
 
     fn checked(conn: Connection, path: &Path) -> Result<Self> {
@@ -227,7 +265,7 @@ impl Reader {
         })
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         sql: &str,
         session: SessionId,
@@ -253,7 +291,10 @@ impl Reader {
     }
 }
 
-fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+pub(super) fn json<T: serde::de::DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<T> {
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|e| unreadable(column, e))
 }
 

@@ -50,7 +50,7 @@ pub enum Score {
 /// One session, with the columns in the order of [`SessionRow::read`].
 pub(super) const SESSION: &str = "
 SELECT id, attempt, restarts, began, ended, work_s, status, lim, answer, steps, blocked,
-  mean_score, tokens_in, tokens_out, cost_usd, error, checks, score_error
+  mean_score, tokens_in, tokens_out, cost_usd, error, checks, score_error, served
 FROM session WHERE id = ?1";
 
 /// The states alone, with the columns in the order of [`read_state`].
@@ -103,13 +103,10 @@ impl SessionRow {
                 tokens_out: count(row, 13)?,
                 cost_usd: row.get(14)?,
                 error: row.get(15)?,
-                served: Vec::new(),
+                served: json(row, 18)?.unwrap_or_default(),
             }),
         };
-        let checks: Option<Vec<CheckResult>> = match row.get_ref(16)?.as_str_or_null()? {
-            None => None,
-            Some(text) => Some(serde_json::from_str(text).map_err(|e| unreadable(16, e))?),
-        };
+        let checks: Option<Vec<CheckResult>> = json(row, 16)?;
         let failed: Option<String> = row.get(17)?;
         Ok(Self {
             session: SessionId(row.get::<_, i64>(0)?.cast_unsigned()),
@@ -163,13 +160,23 @@ pub(super) fn read_state(row: &Row<'_>) -> rusqlite::Result<Standing> {
 }
 
 /// A name out of a closed set, such as a status.
-fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+pub(super) fn word<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<T>> {
     let Some(text) = row.get_ref(column)?.as_str_or_null()? else {
         return Ok(None);
     };
     T::deserialize(text.into_deserializer())
         .map(Some)
         .map_err(|e: WordError| unreadable(column, e))
+}
+
+/// What is kept as JSON; none where there is nothing.
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    let text = row.get_ref(column)?.as_str_or_null()?;
+    let value = text.map(serde_json::from_str).transpose();
+    value.map_err(|e| unreadable(column, e))
 }
 
 fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {

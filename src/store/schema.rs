@@ -18,11 +18,11 @@ use crate::{
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"farm");
 
 /// Step n brings a file of version n to version n + 1. Never edited, only added to.
-const MIGRATIONS: [&str; 2] = [V1, V2];
+const MIGRATIONS: [&str; 3] = [V1, V2, V3];
 
-/// What gives a file of an older version, item n for version n, the columns of today in the eyes of
-/// a reader, who may not change it: views that stand before its tables.
-const READ_AS_TODAY: [&str; MIGRATIONS.len()] = ["", V1_AS_TODAY];
+/// Step n makes a file of version n + 1 one of version n + 2 in the eyes of a reader, who may not
+/// change it: with views that stand before its tables.
+const READ_AS_NEXT: [&str; MIGRATIONS.len() - 1] = [V1_AS_V2, V2_AS_V3];
 
 /// `session.status`, `lim` and the columns after them are null until the session ends, `passed`,
 /// `checks` and `score_error` until it is scored. Wide columns stand last, so that a scan of the
@@ -94,11 +94,60 @@ ALTER TABLE step ADD COLUMN work_s REAL;
 CREATE TABLE run (id TEXT NOT NULL) STRICT;
 ";
 
-const V1_AS_TODAY: &str = "
+/// What live models need. `call` holds the books: `cost_usd` and `kept` are null while a call is in
+/// flight. `activity` is what sessions in flight were at when `look` says, and gone when nobody is
+/// at work. `judged` holds what a model said of the steps of a turn after they ran.
+const V3: &str = "
+ALTER TABLE session ADD COLUMN served TEXT;
+CREATE TABLE call (
+  id INTEGER PRIMARY KEY,
+  session INTEGER,
+  attempt INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  purpose TEXT NOT NULL,
+  model TEXT NOT NULL,
+  reserved_usd REAL NOT NULL,
+  cost_usd REAL,
+  kept INTEGER,
+  ts REAL NOT NULL
+) STRICT;
+CREATE TABLE activity (
+  session INTEGER PRIMARY KEY,
+  activity TEXT NOT NULL,
+  since REAL NOT NULL,
+  until REAL
+) STRICT;
+CREATE TABLE look (id INTEGER PRIMARY KEY CHECK (id = 0), at REAL NOT NULL) STRICT;
+CREATE TABLE parked (what TEXT NOT NULL UNIQUE, reason TEXT NOT NULL, ts REAL NOT NULL) STRICT;
+CREATE TABLE judged (
+  session INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  cost_usd REAL,
+  work_s REAL NOT NULL,
+  ts REAL NOT NULL,
+  UNIQUE (session, attempt, turn)
+) STRICT;
+";
+
+const V1_AS_V2: &str = "
 PRAGMA temp_store = MEMORY;
 CREATE TEMP VIEW turn AS SELECT *, NULL AS cost_usd FROM main.turn;
 CREATE TEMP VIEW step AS SELECT *, NULL AS work_s FROM main.step;
 CREATE TEMP TABLE run (id TEXT NOT NULL);
+";
+
+const V2_AS_V3: &str = "
+PRAGMA temp_store = MEMORY;
+CREATE TEMP VIEW session AS SELECT *, NULL AS served FROM main.session;
+CREATE TEMP TABLE call (
+  id INTEGER, purpose TEXT, model TEXT, reserved_usd REAL, cost_usd REAL, kept INTEGER);
+CREATE TEMP TABLE activity (session INTEGER, activity TEXT, since REAL, until REAL);
+CREATE TEMP TABLE look (at REAL);
+CREATE TEMP TABLE parked (what TEXT, reason TEXT, ts REAL);
+CREATE TEMP TABLE judged (
+  session INTEGER, attempt INTEGER, turn INTEGER, body TEXT, cost_usd REAL, work_s REAL, ts REAL);
 ";
 
 /// Makes the tables in an empty database and names the run and the grid's variants and cases.
@@ -195,10 +244,26 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<()> {
 
 /// Makes a database readable as one of today's, whatever its version; the file stays as it is.
 pub(super) fn read_as_today(conn: &Connection, path: &Path) -> Result<()> {
-    match READ_AS_TODAY.get(version(conn, path)?) {
-        Some(views) => conn.execute_batch(views).map_err(|e| fault(path, e)),
-        None => Ok(()),
-    }
+    let version = version(conn, path)?;
+    let mut steps = READ_AS_NEXT.iter().skip(version.saturating_sub(1));
+    steps.try_for_each(|views| conn.execute_batch(views).map_err(|e| fault(path, e)))
+}
+
+/// Settles what an earlier process left in flight: its calls are booked at their reservations,
+/// which is the most that they can have cost, and what its sessions were at and could not ask is
+/// of no meaning any more.
+pub(super) fn go_on(conn: &mut Connection, path: &Path) -> Result<()> {
+    const LEFT: &str = "
+      UPDATE call SET cost_usd = reserved_usd, kept = 0 WHERE cost_usd IS NULL;
+      DELETE FROM activity;
+      DELETE FROM look;
+      DELETE FROM parked;";
+    let settle = |conn: &mut Connection| {
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        tx.execute_batch(LEFT)?;
+        tx.commit()
+    };
+    settle(conn).map_err(|e| fault(path, e))
 }
 
 fn upgrade(conn: &Connection, version: usize, steps: &[&str]) -> rusqlite::Result<()> {
@@ -239,110 +304,4 @@ fn version(conn: &Connection, path: &Path) -> Result<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn grid() -> Grid {
-        Grid {
-            variants: vec!["v".parse().unwrap(), "w".parse().unwrap()],
-            cases: vec![
-                "a".parse().unwrap(),
-                "b".parse().unwrap(),
-                "c".parse().unwrap(),
-            ],
-            seeds: 0..3,
-        }
-    }
-
-    fn made() -> Connection {
-        let mut conn = Connection::open_in_memory().unwrap();
-        create(&mut conn, Path::new("farm.db"), "r", &grid()).unwrap();
-        conn
-    }
-
-    #[test]
-    fn a_session_finds_its_name() {
-        let conn = made();
-        let grid = grid();
-        for id in grid.ids() {
-            let row = (id.0 as i64, 0, 1.0);
-            conn.execute(
-                "INSERT INTO session (id, attempt, began) VALUES (?1, ?2, ?3)",
-                row,
-            )
-            .unwrap();
-            let key: String = conn
-                .query_row("SELECT key FROM session_key WHERE id = ?1", [row.0], |r| {
-                    r.get(0)
-                })
-                .unwrap();
-            assert_eq!(key, grid.key(id).to_string());
-        }
-    }
-
-    #[test]
-    fn only_known_versions_open() {
-        let path = Path::new("farm.db");
-        let mut conn = made();
-        read_as_today(&conn, path).unwrap();
-        migrate(&mut conn, path).unwrap();
-        let again = create(&mut conn, path, "r", &grid()).unwrap_err();
-        assert!(again.message.contains("already holds"), "{again}");
-
-        conn.pragma_update(None, "user_version", 99).unwrap();
-        let newer = migrate(&mut conn, path).unwrap_err();
-        assert_eq!(
-            newer.message,
-            "farm.db was written by a newer farm: its schema is 99, this farm knows up to 2"
-        );
-        assert!(read_as_today(&conn, path).is_err());
-
-        conn.pragma_update(None, "application_id", 7).unwrap();
-        let other = read_as_today(&conn, path).unwrap_err();
-        assert!(other.message.contains("not a database of farm"), "{other}");
-
-        let empty = read_as_today(&Connection::open_in_memory().unwrap(), path).unwrap_err();
-        assert!(empty.message.contains("had not begun"), "{empty}");
-    }
-
-    #[test]
-    fn an_older_file_gains_the_missing_steps() {
-        let conn = made();
-        let steps = [V1, "CREATE TABLE later (id INTEGER PRIMARY KEY)"];
-        upgrade(&conn, 1, &steps).unwrap();
-        conn.execute("INSERT INTO later VALUES (1)", []).unwrap();
-        let version: i32 = conn
-            .pragma_query_value(None, "user_version", |r| r.get(0))
-            .unwrap();
-        assert_eq!(version, 2);
-    }
-
-    #[test]
-    fn a_file_of_another_run_is_refused() {
-        let path = Path::new("farm.db");
-        let conn = made();
-        let check = |run: &str, grid: &Grid| check_owner(&conn, path, run, grid).is_ok();
-        assert!(check("r", &grid()));
-        assert!(!check("s", &grid()));
-        let with = |change: fn(&mut Grid)| {
-            let mut grid = grid();
-            change(&mut grid);
-            check("r", &grid)
-        };
-        assert!(!with(|grid| grid.variants.swap(0, 1)));
-        assert!(!with(|grid| drop(grid.cases.pop())));
-        assert!(with(|grid| grid.seeds = 1..3));
-        conn.execute(
-            "INSERT INTO session (id, attempt, began) VALUES (5, 0, 1.0)",
-            [],
-        )
-        .unwrap();
-        assert!(!with(|grid| grid.seeds = 1..3), "seed 0 is there");
-        // A file of an older farm takes the first name that it is given.
-        conn.execute("DELETE FROM run", []).unwrap();
-        assert!(check("s", &grid()));
-        claim(&conn, path, "s").unwrap();
-        claim(&conn, path, "r").unwrap();
-        assert!(check("s", &grid()) && !check("r", &grid()));
-    }
-}
+mod tests;

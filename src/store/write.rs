@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::domain::{Outcome, SessionId, Verdict, trace};
+use super::activity::Doing;
+use crate::domain::{Judgment, Outcome, Reservation, SessionId, Settlement, Verdict, trace};
 
 /// One thing to keep. Texts are serialised where they arise, not on the writer's thread.
 ///
@@ -99,6 +100,44 @@ pub enum Write {
         /// Unix seconds.
         ts: f64,
     },
+    /// What a model said of the steps of a turn after they ran; see [`Write::judged`].
+    Judged {
+        /// Whose.
+        session: SessionId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The turn.
+        turn: u32,
+        /// A JSON array with one array of [`Judgment`] for each step of the turn, in their order.
+        body: Box<str>,
+        /// US dollars that it cost, unknown if its price is.
+        cost_usd: Option<f64>,
+        /// Seconds that the session worked until here, waits left out.
+        work_s: f64,
+        /// Unix seconds.
+        ts: f64,
+    },
+    /// A call is about to be made. Its number is new: one that is there already ends the store, for
+    /// its money would be booked nowhere.
+    Reserve(Reservation),
+    /// A reserved call is over: once.
+    Settle(Settlement),
+    /// For this no further call is made; the first reason stands until the run is gone on with.
+    Parked {
+        /// An endpoint, a model or the run, for people.
+        what: Box<str>,
+        /// Why.
+        reason: Box<str>,
+        /// Unix seconds.
+        ts: f64,
+    },
+    /// What all sessions in flight are at; nothing is left of what they were at before.
+    Activities {
+        /// When that was seen, Unix seconds.
+        at: f64,
+        /// Each session once.
+        list: Vec<Doing>,
+    },
 }
 
 /// When something happened in a session.
@@ -146,6 +185,26 @@ impl Write {
         }
     }
 
+    /// What a model said of the steps of a turn, one list for each, and the US dollars that it cost.
+    #[must_use]
+    pub fn judged(
+        (session, attempt): (SessionId, u32),
+        turn: u32,
+        of_steps: &[Vec<Judgment>],
+        cost_usd: Option<f64>,
+        at: At,
+    ) -> Self {
+        Self::Judged {
+            session,
+            attempt,
+            turn,
+            body: json(of_steps),
+            cost_usd,
+            work_s: at.work_s,
+            ts: at.ts,
+        }
+    }
+
     /// What the scorer says.
     #[must_use]
     pub fn score((session, attempt): (SessionId, u32), verdict: &Verdict) -> Self {
@@ -167,7 +226,7 @@ impl Write {
     clippy::expect_used,
     reason = "these types hold no map with keys other than strings, and no fallible serde"
 )]
-fn json(value: &(impl Serialize + ?Sized)) -> Box<str> {
+pub(super) fn json(value: &(impl Serialize + ?Sized)) -> Box<str> {
     serde_json::to_string(value)
         .expect("plain data is JSON")
         .into()

@@ -176,6 +176,7 @@ impl Store {
     }
 
     /// Opens the database of a run to go on with it; that of an older farm is brought up to date.
+    /// Calls that were in flight when an earlier process died are booked at their reservations.
     ///
     /// # Errors
     /// When there is none, it is of a newer farm or of another run, or the disk refuses.
@@ -184,6 +185,7 @@ impl Store {
         schema::migrate(&mut conn, path)?;
         schema::check_owner(&conn, path, run, grid)?;
         schema::claim(&conn, path, run)?;
+        schema::go_on(&mut conn, path)?;
         Self::run(conn, path.to_owned(), options)
     }
 

@@ -53,10 +53,12 @@ fn at_work() -> Status {
             winding_down: false,
         }),
         ledger: all,
+        open: Some(1015),
         in_flight: Some(InFlight {
             thinking: 1010,
             tool: 4,
             scorer: 1,
+            ..InFlight::default()
         }),
         sessions_per_s: Some(36.25),
         eta_s: Some(7612.5),
@@ -65,7 +67,9 @@ fn at_work() -> Status {
             restarts: 3,
             lost_attempts: 1,
             lost_cost_usd: 0.001,
+            ..Totals::default()
         },
+        parked: Vec::new(),
         variants,
         errors: Some(vec![
             error(
@@ -88,6 +92,7 @@ fn over() -> Status {
         state: RunStatus::Finished,
         worker: None,
         ledger: variants[0].ledger,
+        open: None,
         in_flight: None,
         sessions_per_s: None,
         eta_s: None,
@@ -161,11 +166,7 @@ fn what_is_no_number_is_not_shown() {
         eta_s: Some(f64::MAX),
         cost_usd: Some(0.0),
         totals: Totals::default(),
-        in_flight: Some(InFlight {
-            thinking: 0,
-            tool: 0,
-            scorer: 0,
-        }),
+        in_flight: Some(InFlight::default()),
         ..at_work()
     };
     let text = render(&odd, Style::default());
@@ -194,4 +195,90 @@ fn json_is_one_line_when_watched() {
     assert_eq!(read(&line), read(&pretty));
     assert_eq!(read(&line)["errors"][0]["example"], "baseline/web-003/7");
     assert_eq!(read(&line)["worker"]["pid"], 4242);
+}
+
+#[test]
+fn what_sessions_in_flight_are_at_is_said() {
+    let of = |in_flight| {
+        let status = Status {
+            in_flight,
+            ..at_work()
+        };
+        let text = render(&status, Style::default());
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        let (_, said) = text.split_once('\n').unwrap();
+        said.split_once("36.2/s").unwrap().0.to_owned()
+    };
+    let every = InFlight {
+        thinking: 10,
+        tool: 2,
+        slot: 3,
+        rate: 1,
+        backoff: 1,
+        backoff_until: Some("2026-12-01T12:03:07Z".to_owned()),
+        money: 1,
+        scorer: 1,
+    };
+    insta::assert_snapshot!(of(Some(every.clone())), @r#"
+    1,315/4,400 done
+    19 in flight: 10 thinking, 2 at tools, 3 for a slot, 1 for a rate, 1 backing off
+    until 12:03:07 UTC, 1 for money, 1 at the scorer
+    "#);
+    let backing_off = InFlight {
+        backoff: 2,
+        ..every.clone()
+    };
+    insta::assert_snapshot!(of(Some(backing_off)), @r#"
+    1,315/4,400 done
+    20 in flight: 10 thinking, 2 at tools, 3 for a slot, 1 for a rate, 2 backing
+    off, the first until 12:03:07 UTC, 1 for money, 1 at the scorer
+    "#);
+    let unknown = InFlight {
+        backoff: 2,
+        backoff_until: None,
+        ..InFlight::default()
+    };
+    insta::assert_snapshot!(of(Some(unknown)), @"1,315/4,400 done · 2 in flight: 2 backing off ·");
+    // Nobody has looked yet.
+    insta::assert_snapshot!(of(None), @"1,315/4,400 done · 1,015 in flight ·");
+
+    let json = |of: &InFlight| serde_json::to_string(of).unwrap();
+    insta::assert_snapshot!(json(&every), @r#"{"thinking":10,"tool":2,"slot":3,"rate":1,"backoff":1,"backoff_until":"2026-12-01T12:03:07Z","money":1,"scorer":1}"#);
+    insta::assert_snapshot!(json(&InFlight::default()), @r#"{"thinking":0,"tool":0,"scorer":0}"#);
+}
+
+#[test]
+fn what_is_parked_is_said_with_its_reason() {
+    let parked = |what: &str, reason: &str| Parked {
+        what: what.to_owned(),
+        reason: reason.to_owned(),
+        since: "2026-12-01T02:03:00Z".to_owned(),
+    };
+    let status = Status {
+        parked: vec![
+            parked(
+                "endpoint https://api.example.com/v1",
+                "HTTP 401: the key in EXAMPLE_KEY is not known there\n\u{1b}[31mlog in again",
+            ),
+            parked("the run", "it has spent $5.000 of $5.000"),
+        ],
+        ..over()
+    };
+    insta::assert_snapshot!(render(&status, Style::default()), @r#"
+    20261201T020001Z-0a1b2c · finished
+    12/12 done
+    parked   endpoint https://api.example.com/v1: HTTP 401: the key in EXAMPLE_KEY
+             is not known there \u{1b}[31mlog in again
+    parked   the run: it has spent $5.000 of $5.000
+
+    variant   passed  failed  pass rate so far
+    ──────────────────────────────────────────────
+    scripted      11       1  0.917 [0.646, 0.985]
+    "#);
+    let value = serde_json::to_value(&status).unwrap();
+    assert_eq!(value["parked"][1]["what"], "the run");
+    assert_eq!(value["parked"][0]["since"], "2026-12-01T02:03:00Z");
 }

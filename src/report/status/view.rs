@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ErrorGroup, InFlight, Status};
+use super::{ErrorGroup, InFlight, Parked, Status};
 use crate::{
     domain::{Ledger, shortened},
     report::{
@@ -24,8 +24,16 @@ const NAME: usize = 24;
 pub fn render(status: &Status, style: Style) -> String {
     let mut lines = Vec::new();
     for facts in [head(status, style), progress(status), costs(status)] {
-        lines.extend(wrap::flow(&facts, " · ", WIDTH));
+        let flowing = wrap::flow(&facts, " · ", WIDTH);
+        // What sessions are at may be longer than a line.
+        lines.extend(flowing.iter().flat_map(|line| wrap::words(line, WIDTH)));
     }
+    lines.extend(
+        status
+            .parked
+            .iter()
+            .flat_map(|parked| of_parked(parked, style)),
+    );
     for table in ledgers(status) {
         lines.push(String::new());
         lines.extend(table::styled(&table, style));
@@ -64,7 +72,12 @@ fn progress(status: &Status) -> Vec<String> {
     let ledger = &status.ledger;
     let done = ledger.planned.saturating_sub(ledger.not_run);
     let done = format!("{}/{} done", text::count(done), text::count(ledger.planned));
-    let in_flight = status.in_flight.as_ref().map(in_flight);
+    // Who has just begun has not looked yet.
+    let begun = status.open.filter(|n| *n > 0 && status.worker.is_some());
+    let in_flight = match &status.in_flight {
+        Some(of) => Some(in_flight(of)),
+        None => begun.map(|n| format!("{} in flight", text::count(n))),
+    };
     let speed = status.sessions_per_s.map(|s| format!("{s:.1}/s"));
     let eta = status
         .eta_s
@@ -74,11 +87,21 @@ fn progress(status: &Status) -> Vec<String> {
     facts.into_iter().flatten().collect()
 }
 
-/// `16 in flight: 10 thinking, 4 at tools, 2 at the scorer`.
+/// `16 in flight: 10 thinking, 4 at tools, 1 backing off until 12:03:07 UTC, 1 at the scorer`.
 fn in_flight(of: &InFlight) -> String {
+    let until = of.backoff_until.as_deref().and_then(|at| at.get(11..19));
+    let backoff = match until {
+        Some(until) if of.backoff == 1 => format!("backing off until {until} UTC"),
+        Some(until) => format!("backing off, the first until {until} UTC"),
+        None => "backing off".to_owned(),
+    };
     let parts = [
         (of.thinking, "thinking"),
         (of.tool, "at tools"),
+        (of.slot, "for a slot"),
+        (of.rate, "for a rate"),
+        (of.backoff, &backoff),
+        (of.money, "for money"),
         (of.scorer, "at the scorer"),
     ];
     let all = format!("{} in flight", text::count(parts.iter().map(|p| p.0).sum()));
@@ -103,6 +126,14 @@ fn costs(status: &Status) -> Vec<String> {
         of(totals.lost_attempts, "lost attempt"),
     ];
     facts.into_iter().flatten().collect()
+}
+
+/// `parked   endpoint https://api.example.com/v1: HTTP 401, the key is not known`.
+fn of_parked(parked: &Parked, style: Style) -> Vec<String> {
+    let said = text::one_line(&format!("{}: {}", parked.what, parked.reason));
+    let said = wrap::words(&said, WIDTH - wrap::LABEL);
+    let field = wrap::field(0, "parked", |label| style.yellow(label), &said);
+    field.lines().map(str::to_owned).collect()
 }
 
 /// One row a variant, with the states in which there are sessions. Of each variant as many are

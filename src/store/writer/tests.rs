@@ -2,7 +2,7 @@ use std::{fs, sync::Arc};
 
 use super::*;
 use crate::{
-    domain::{CheckResult, Outcome, ScoreError, SessionId, SessionState, Status, Verdict},
+    domain::{CheckResult, Outcome, ScoreError, Served, SessionId, SessionState, Status, Verdict},
     store::{Reader, Score},
 };
 
@@ -290,6 +290,47 @@ async fn only_the_attempt_at_hand_ends_and_once() {
     let stats = store.join().await.unwrap();
     assert_eq!(stats.fenced, 7);
     drop(folder);
+}
+
+#[tokio::test]
+async fn what_answered_is_kept_with_the_end_of_its_attempt() {
+    let Fixture {
+        store,
+        path,
+        folder: _folder,
+    } = fixture();
+    let served = |model: &str| Served {
+        model: Some(model.to_owned()),
+        provider: None,
+        fingerprint: Some("fp_1".to_owned()),
+    };
+    let by = |attempt, served: &[Served]| Write::End {
+        session: SessionId(0),
+        attempt,
+        outcome: Arc::new(Outcome {
+            served: served.to_vec(),
+            ..(*outcome(Status::ModelError)).clone()
+        }),
+        work_s: 0.25,
+        ts: 3.0,
+    };
+    let both = [served("b"), served("a")];
+    let handle = store.handle();
+    let reader = Reader::open(&path).unwrap();
+    let found = || reader.session(SessionId(0)).unwrap().unwrap().outcome;
+    let served_is_null = "SELECT CAST(served IS NULL AS TEXT) FROM session";
+    for (writes, want) in [
+        (vec![begin(0, 0), by(0, &both)], Some(&both[..])),
+        (vec![begin(0, 1)], None),
+        (vec![by(1, &[])], Some(&[][..])),
+    ] {
+        handle.commit(writes).await.unwrap();
+        assert_eq!(found().as_ref().map(|end| &end.served[..]), want);
+        let is_null = want.is_none_or(<[_]>::is_empty);
+        let said = text(&path, served_is_null);
+        assert_eq!(said, u8::from(is_null).to_string());
+    }
+    store.join().await.unwrap();
 }
 
 #[tokio::test]

@@ -1,0 +1,127 @@
+//! The books of a run: what its calls can cost and what they did.
+
+use std::collections::BTreeMap;
+
+use super::{
+    reader::Reader,
+    write::Write,
+    writer::{Handle, StoreLost},
+};
+use crate::{
+    domain::{Books, BooksLost, BoxFuture, Reservation, Settlement},
+    error::Result,
+};
+
+/// A call in flight stands at its reservation.
+const MONEY: &str = "
+WITH booked AS (
+  SELECT id, model, purpose, kept, coalesce(cost_usd, reserved_usd) AS usd,
+    max(coalesce(cost_usd, 0.0) - reserved_usd, 0.0) AS above
+  FROM call)
+SELECT model, count(*), total(usd), total(usd) FILTER (WHERE kept = 0),
+  total(usd) FILTER (WHERE purpose IN ('judge', 'grade')),
+  total(usd) FILTER (WHERE purpose = 'probe'),
+  count(*) FILTER (WHERE above > 0.0), total(above), max(id)
+FROM booked GROUP BY model";
+
+/// The books of a run, kept in its database. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct CallBooks(Handle);
+
+impl CallBooks {
+    /// The books behind this handle.
+    #[must_use]
+    pub fn new(store: Handle) -> Self {
+        Self(store)
+    }
+}
+
+impl From<StoreLost> for BooksLost {
+    fn from(lost: StoreLost) -> Self {
+        Self(lost.to_string())
+    }
+}
+
+impl Books for CallBooks {
+    fn reserve(&self, call: Reservation) -> BoxFuture<'_, Result<(), BooksLost>> {
+        Box::pin(async move { Ok(self.0.commit(vec![Write::Reserve(call)]).await?) })
+    }
+
+    /// Writes are committed in the order in which they are queued, so what is written after it is
+    /// durable no earlier.
+    fn settle(&self, call: Settlement) -> BoxFuture<'_, Result<(), BooksLost>> {
+        Box::pin(async move { Ok(self.0.post(vec![Write::Settle(call)]).await?) })
+    }
+}
+
+/// What the calls of a run cost, as the books have it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Money {
+    /// By the model's name in the config; those alone that were called.
+    pub models: BTreeMap<String, Spent>,
+    /// The first number that no call has.
+    pub next_call: u64,
+}
+
+/// What the calls of one model cost, in US dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Spent {
+    /// Calls that were reserved.
+    pub calls: u64,
+    /// What they cost, and of those in flight what they can cost at most.
+    pub booked_usd: f64,
+    /// Of that, for calls whose reply was of no use, whatever they were for.
+    pub failed_usd: f64,
+    /// Of that, to judge steps and to grade sessions.
+    pub judges_usd: f64,
+    /// Of that, to probe endpoints.
+    pub probes_usd: f64,
+    /// Calls that cost more than was reserved for them.
+    pub overcharges: u64,
+    /// How much more.
+    pub overcharged_usd: f64,
+}
+
+impl Money {
+    /// US dollars of all models.
+    #[must_use]
+    pub fn booked_usd(&self) -> f64 {
+        self.models.values().map(|spent| spent.booked_usd).sum()
+    }
+}
+
+impl Reader {
+    /// What the calls of the run cost, as the books have it.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn money(&self) -> Result<Money> {
+        let mut money = Money::default();
+        let mut of_models = self.cached(MONEY)?;
+        let mut rows = of_models.query([]).map_err(|e| self.fault(e))?;
+        let mut next = || -> rusqlite::Result<Option<(String, Spent, i64)>> {
+            let Some(r) = rows.next()? else {
+                return Ok(None);
+            };
+            let spent = Spent {
+                calls: r.get::<_, i64>(1)?.cast_unsigned(),
+                booked_usd: r.get(2)?,
+                failed_usd: r.get(3)?,
+                judges_usd: r.get(4)?,
+                probes_usd: r.get(5)?,
+                overcharges: r.get::<_, i64>(6)?.cast_unsigned(),
+                overcharged_usd: r.get(7)?,
+            };
+            Ok(Some((r.get(0)?, spent, r.get(8)?)))
+        };
+        while let Some((model, spent, last)) = next().map_err(|e| self.fault(e))? {
+            let after = last.cast_unsigned().saturating_add(1);
+            money.next_call = money.next_call.max(after);
+            money.models.insert(model, spent);
+        }
+        Ok(money)
+    }
+}
+
+#[cfg(test)]
+mod tests;
