@@ -256,6 +256,7 @@ impl State {
         let Finished { record, files } = finished;
         match &self.hub.scorer {
             Some(scorer) if record.outcome.status.is_scored() => {
+                self.hub.watches.hand_in(id, &self.hub.clock);
                 self.leave(id, Ending::Submitted(files));
                 let ticket = id.0;
                 drop(scorer.cast(score::Message::Submit { ticket, record }));

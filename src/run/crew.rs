@@ -7,6 +7,7 @@ use std::{
 
 use ractor::{Actor, ActorRef};
 use tokio::{sync::oneshot, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Ended, Hub, Plan, Setup,
@@ -14,6 +15,7 @@ use super::{
     past::Past,
     shutdown::LOOK,
     supervisor::{Last, RunMessage, RunSupervisor},
+    watches::{Watches, look_on},
 };
 use crate::{
     aggregate::{self, Aggregator, Counting},
@@ -31,6 +33,8 @@ pub(super) struct Crew {
     over: JoinHandle<()>,
     /// What steers the run and looks after its folder.
     tasks: [JoinHandle<()>; 2],
+    /// What keeps what sessions are at; it is told when that is enough.
+    looking: (CancellationToken, JoinHandle<()>),
 }
 
 impl Crew {
@@ -94,6 +98,7 @@ impl Crew {
             scorer,
             aggregator,
             tally,
+            watches: Watches::default(),
             clock: clock.clone(),
             panic_at: hooks.panic_at,
         });
@@ -107,12 +112,15 @@ impl Crew {
             tokio::spawn(shutdown.steer(supervisor.clone(), clock)),
             tokio::spawn(look_after(database, supervisor.clone())),
         ];
+        let enough = CancellationToken::new();
+        let looking = tokio::spawn(look_on(hub.clone(), enough.clone()));
         Ok(Self {
             hub,
             supervisor,
             told,
             over,
             tasks,
+            looking: (enough, looking),
         })
     }
 
@@ -123,6 +131,7 @@ impl Crew {
             told,
             over,
             tasks,
+            looking: (enough, looking),
             ..
         } = self;
         let last = told.await;
@@ -133,6 +142,9 @@ impl Crew {
         let closing = close(scorer.as_ref(), &hub.aggregator).await;
         drop(tokio::fs::remove_dir_all(&hub.work).await);
         hub.past.close();
+        enough.cancel();
+        // It panics at nothing, and what it keeps is only for those who look on.
+        drop(looking.await);
         // Waits for the last verdicts. A store that is lost is why whatever else broke.
         let stored = hub.store.commit(Vec::new()).await.map_err(Error::from);
         let last = last.internal(|| "the run's supervisor broke".to_owned());

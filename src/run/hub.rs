@@ -7,11 +7,13 @@ use std::{
 use ractor::{ActorCell, ActorRef};
 use sha2::{Digest, Sha256};
 
-use super::{case::Start, on_record::Begun, past::Past, plan::Plan, writes::cost};
+use super::{
+    case::Start, on_record::Begun, past::Past, plan::Plan, watches::Watches, writes::cost,
+};
 use crate::{
     aggregate,
     domain::{Clock, SessionId, SessionKey, Tally, hex},
-    model::{Purse, Watch},
+    model::Purse,
     score,
     session::Job,
     store::{Handle, StoreLost, Write},
@@ -35,6 +37,8 @@ pub struct Hub {
     pub aggregator: ActorRef<aggregate::Message>,
     /// What progress shows.
     pub tally: Arc<Mutex<Tally>>,
+    /// What sessions in flight are at.
+    pub watches: Watches,
     /// Where times come from.
     pub clock: Clock,
     /// Test hook: the session that panics, and in which turn.
@@ -71,7 +75,7 @@ impl Hub {
             delay: start.delay,
             store: self.store.clone(),
             clock: self.clock.clone(),
-            watch: Arc::new(Watch::new(self.clock.clone())),
+            watch: self.watches.begin(id, &self.clock),
             purse,
             panic_at,
             key,

@@ -13,6 +13,7 @@ pub mod policy;
 pub mod schedule;
 mod shutdown;
 mod supervisor;
+mod watches;
 mod writes;
 
 use std::{

@@ -17,6 +17,7 @@ use crate::{
     domain::SessionId,
     error::{Context, Error},
     model::{ModelError, ModelErrorKind, Stop},
+    store::{StoreLost, Write},
     tool::SessionFiles,
 };
 
@@ -125,10 +126,14 @@ impl Actor for RunSupervisor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             RunMessage::Begin => state.has_begun = true,
-            RunMessage::Ended(id, ending) => state.ended(id, ending),
+            RunMessage::Ended(id, ending) => {
+                if let Err(lost) = state.ended(id, ending).await {
+                    state.fatal.get_or_insert(lost.into());
+                }
+            }
             RunMessage::Acknowledged(id) => {
                 drop(state.unacknowledged.remove(&id));
-                state.schedule.settle(id);
+                state.settle(id);
             }
             RunMessage::Kill(id, reply) => match state.kill(&myself, id).await {
                 // Who no longer waits for the answer misses nothing.
@@ -253,7 +258,13 @@ impl State {
         Ok(())
     }
 
-    fn ended(&mut self, id: SessionId, ending: Ending) {
+    /// A session's credit is back.
+    fn settle(&mut self, id: SessionId) {
+        self.hub.watches.end(id);
+        self.schedule.settle(id);
+    }
+
+    async fn ended(&mut self, id: SessionId, ending: Ending) -> Result<(), StoreLost> {
         let case = self.hub.plan.grid.cell(id).case;
         if let Some(live) = self.cases.get_mut(&case) {
             live.sessions -= 1;
@@ -265,10 +276,10 @@ impl State {
         let crashed = matches!(ending, Ending::Settled { crashed: true });
         match ending {
             Ending::Submitted(files) => drop(self.unacknowledged.insert(id, files)),
-            Ending::Settled { .. } | Ending::Interrupted => self.schedule.settle(id),
+            Ending::Settled { .. } | Ending::Interrupted => self.settle(id),
             Ending::Stopped(why) => {
-                self.schedule.settle(id);
-                self.stopped(id, why);
+                self.settle(id);
+                self.stopped(id, why).await?;
             }
         }
         if crashed {
@@ -281,12 +292,13 @@ impl State {
         if self.breaker.trips(crashed) {
             self.wind_down(WindDown::Breaker);
         }
+        Ok(())
     }
 
     /// No further call is made for a session and for others whom it concerns: they do not begin.
-    fn stopped(&mut self, id: SessionId, why: ModelError) {
+    async fn stopped(&mut self, id: SessionId, why: ModelError) -> Result<(), StoreLost> {
         let ModelErrorKind::Stopped(stop) = why.kind else {
-            return;
+            return Ok(());
         };
         let plan = &self.hub.plan;
         let own = &plan.variants[plan.grid.cell(id).variant];
@@ -299,18 +311,29 @@ impl State {
             .filter(|at| concerned(&plan.variants[*at]) && !self.schedule.is_parked(*at))
             .collect();
         if parked.is_empty() {
-            return;
+            return Ok(());
         }
+        let what = match stop {
+            Stop::Endpoint => format!("endpoint {}", own.endpoint),
+            Stop::Model => format!("model {}", own.account),
+            Stop::Run => "the run".to_owned(),
+        };
         let variants: Vec<&str> = parked
             .iter()
             .map(|at| plan.variants[*at].name.as_str())
             .collect();
         tracing::warn!(?variants, reason = why.message, "parked");
         parked.iter().for_each(|at| self.schedule.park(*at));
+        let parked = Write::Parked {
+            what: what.into(),
+            reason: why.message.as_str().into(),
+            ts: self.hub.clock.now(),
+        };
         self.parked.push(why.message);
         if stop == Stop::Run {
             self.wind_down(WindDown::Money);
         }
+        self.hub.store.post(vec![parked]).await
     }
 
     fn wind_down(&mut self, why: WindDown) {

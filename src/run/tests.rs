@@ -27,6 +27,7 @@ mod ending;
 mod flow;
 mod killing;
 mod resuming;
+mod watching;
 
 /// What a plain resume wishes for.
 const RESUME: Wish = Wish {

@@ -35,7 +35,11 @@ pub(super) fn lost_attempt(
 pub(super) fn so_far(status: Status, turns: &[StoredTurn], why: &str) -> Outcome {
     let steps = turns.iter().flat_map(|turn| &turn.steps);
     let usages: Vec<_> = turns.iter().map(|turn| turn.reply.usage).collect();
-    Outcome::so_far(status, steps, &usages, cost(turns), Some(why.to_owned()))
+    let mut outcome = Outcome::so_far(status, steps, &usages, cost(turns), Some(why.to_owned()));
+    for turn in turns {
+        Outcome::note(&mut outcome.served, &turn.reply.served);
+    }
+    outcome
 }
 
 /// US dollars of some turns, unknown if the price of any is.
