@@ -48,3 +48,11 @@ pub struct Wait {
     /// When it was over.
     pub ended: f64,
 }
+
+impl Wait {
+    /// How long it was, in seconds: 0 where the clock was set back meanwhile.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        (self.ended - self.began).max(0.0)
+    }
+}

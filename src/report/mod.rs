@@ -50,6 +50,7 @@ mod fixture;
 mod overall;
 mod progress;
 mod redraw;
+mod served;
 #[cfg(test)]
 mod snapshots;
 mod speed;

@@ -1,7 +1,7 @@
 //! A trace as a person reads it: `farm trace show`, `farm demo`.
 
 use super::{
-    Style,
+    Style, served,
     text::{self, visible},
     wrap,
 };
@@ -117,6 +117,9 @@ impl Page<'_> {
         }
         self.text.push('\n');
         self.line(&head);
+        if let Some(turn) = served::turn(line) {
+            self.field("turn", &turn, None);
+        }
         self.decision(&step.decision, line.refused);
         for repair in &line.repairs {
             self.field("repaired", repair, self.view.lines);

@@ -86,7 +86,9 @@ impl Money {
     /// US dollars of all models.
     #[must_use]
     pub fn booked_usd(&self) -> f64 {
-        self.models.values().map(|spent| spent.booked_usd).sum()
+        let booked = self.models.values().map(|spent| spent.booked_usd);
+        // A sum of nothing would be -0.
+        booked.fold(0.0, |sum, usd| sum + usd)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
         DecidedCall,
         trace::{Record, RunEnd, Step, StepLine},
     },
-    report::{session, text},
+    report::{served, session, text},
     store::Score,
 };
 
@@ -29,6 +29,9 @@ pub(super) struct SessionTrace {
 struct StepData {
     turn: u32,
     call: u32,
+    /// What answered, how long it took and what was waited for, on the first step of a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    served: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thought: Option<Said>,
     /// Thought what the first call of its turn did, which is not said again.
@@ -130,6 +133,7 @@ impl StepData {
         Self {
             turn: step.turn,
             call: step.call,
+            served: served::turn(line),
             thought: thought.filter(|_| !same_thought).map(Said::new),
             same_thought,
             tool: decision.tool_call.as_ref().map(CallData::new),
@@ -203,6 +207,30 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn what_answered_stands_on_the_first_step_of_its_turn() {
+        let step = |more: Value| -> Value {
+            let mut line = json!({
+                "step": 0, "turn": 0, "call": 0, "ts": 0.0, "decision": {"answer": "42"},
+                "judgments": [], "observation": null,
+            });
+            line.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            let line = serde_json::from_value(line).unwrap();
+            serde_json::to_value(StepData::new(&line, None)).unwrap()["served"].take()
+        };
+        let more = json!({
+            "served": {"model": "</script>", "provider": "p"}, "latency_s": 1.25,
+            "waits": [{"for": "rate", "began": 1.0, "ended": 3.0}],
+        });
+        assert_eq!(
+            step(more),
+            "</script> · p · 1.250 s · waited 2.000 s for a rate"
+        );
+        assert_eq!(step(json!({})), Value::Null);
+    }
 
     #[test]
     fn a_call_is_blocked_by_what_judges_before_it_runs() {

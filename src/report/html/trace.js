@@ -51,6 +51,7 @@ function stepOf(step, i, { key, steps, max }) {
   const place = together ? ` · turn ${step.turn + 1}, call ${step.call + 1}` : "";
   return el("li", { class: step.failed ? "step bad" : "step" },
     el("h3", {}, `Step ${i + 1}`, el("span", { class: "rest" }, ` of at most ${max}${place}${step.same_thought ? ", same thought" : ""}`)),
+    step.served ? part("turn", "turn", step.served) : null,
     step.thought ? part("thought", "thought", prose(step.thought, key)) : null,
     step.tool ? callOf(step.tool, key) : null,
     step.answer !== undefined ? part(step.refused ? "refusal" : "answer", "answer", prose(step.answer, key)) : null,
