@@ -20,6 +20,7 @@ mod matched;
 mod pilot;
 mod plan;
 mod replies;
+mod served;
 mod summary;
 
 pub use actor::{Aggregator, Counting, Message};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     case::CaseData,
     figures::{amount, bounds, components, figure, known_of, rate},
+    served::Strata,
 };
 use crate::{
     domain::{
@@ -91,12 +92,14 @@ fn summarise_variant(
     let seeds = grid.seeds.end - grid.seeds.start;
     let mut cases = Vec::with_capacity(by_id.len());
     let mut metrics: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+    let mut strata = Strata::default();
     for (at, case) in by_id.iter().enumerate() {
         let mut data = CaseData::new(seeds);
         let mut records = Vec::new();
         for row in reader.rows_of(grid, variant, *case) {
             let (_, Some(row)) = row? else { continue };
             data.add(&row);
+            strata.add(at, &row);
             records.extend(record(grid, &row).filter(|_| options.measure.is_some()));
         }
         if let Some(measure) = options.measure {
@@ -113,7 +116,10 @@ fn summarise_variant(
     }
     let name = grid.variants[variant].clone();
     let of = of_variant(name, grid, by_id, &cases, &metrics, units, options.level);
-    Ok(of)
+    Ok(VariantSummary {
+        served: strata.figures(by_id.len(), units, options.level),
+        ..of
+    })
 }
 
 /// The figures of a variant from its cases, which stand as `by_id` does.
@@ -139,6 +145,7 @@ pub(super) fn of_variant(
         ledger,
         overall: overall(grid, by_id, cases, metrics, units, level),
         cases: summaries.into_iter().map(|(_, summary)| summary).collect(),
+        served: Vec::new(),
     }
 }
 

@@ -57,7 +57,7 @@ pub use script::{Entry, Script, ScriptedCall};
 pub use seed::{draw, provider_seed, rng_seed};
 pub use served::Served;
 pub use summary::{
-    Bounds, CaseSummary, CheckSummary, Label, Overall, SUMMARY_SCHEMA, Steps, Summary,
+    Bounds, CaseSummary, CheckSummary, Label, Overall, SUMMARY_SCHEMA, Steps, Stratum, Summary,
     SummaryStatus, Variance, VariantSummary,
 };
 pub use tally::Tally;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, CaseId, Figure, Grid, Ledger, Rate, Reading, VariantName};
+use super::{Amount, CaseId, Figure, Grid, Ledger, Rate, Reading, Served, VariantName};
 
 /// The version written to `summary.json`.
 pub const SUMMARY_SCHEMA: &str = "farm.summary/1";
@@ -87,6 +87,27 @@ pub struct VariantSummary {
     pub overall: Overall,
     /// In the order of the case file.
     pub cases: Vec<CaseSummary>,
+    /// Its sessions by what answered them, the largest share first; absent where no reply says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub served: Vec<Stratum>,
+}
+
+/// The sessions of a variant that the same answered: an endpoint may serve another model, or another
+/// build of it, than was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stratum {
+    /// All that answered turns of these sessions, mostly one; empty where their replies do not say.
+    /// Where more than a hundred of these differ, fingerprints are left out.
+    pub served: Vec<Served>,
+    /// Sessions that ended.
+    pub sessions: u64,
+    /// Those of them with a verdict.
+    pub scored: u64,
+    /// Those whose checks all hold.
+    pub passed: u64,
+    /// Share of the scored ones that passed, for these cases and new seeds: as the pass rate of the
+    /// variant, over the cases that have any.
+    pub pass_rate: Figure,
 }
 
 /// Figures over all cases of a variant. Each case weighs the same.

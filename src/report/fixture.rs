@@ -126,6 +126,7 @@ fn variant(name: &str, overall: Overall, cases: Vec<CaseSummary>) -> VariantSumm
         ledger: sum,
         overall,
         cases,
+        served: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{
     cases,
     overall::{self, Form},
+    served::{self, Strata},
     text::{self, Unit},
 };
 use crate::domain::{CaseSummary, Ledger, Summary, SummaryStatus, VariantSummary};
@@ -19,6 +20,7 @@ pub fn render(summary: &Summary) -> String {
     doc.push_str(&status(summary));
     ledger(&mut doc, summary);
     figures(&mut doc, summary);
+    strata(&mut doc, summary);
     for variant in &summary.variants {
         case_table(&mut doc, variant);
     }
@@ -98,6 +100,53 @@ fn figures(doc: &mut String, summary: &Summary) {
     }
     for (note, labels) in overall::notes(summary) {
         let _ = writeln!(doc, "\nNote: {note} ({}).", escape(&labels.join(", ")));
+    }
+}
+
+/// What answered: a line for each variant, and a table where that changed.
+fn strata(doc: &mut String, summary: &Summary) {
+    let told = summary.variants.iter();
+    let told = told.filter_map(|v| Some((&v.variant, Strata::of(v)?)));
+    for (n, (name, strata)) in told.enumerate() {
+        if n == 0 {
+            doc.push_str("\n## Served\n");
+        }
+        let common = match &*strata.common {
+            "" => "not all by the same",
+            common => common,
+        };
+        let _ = writeln!(doc, "\n{}: {}", escape(name.as_str()), escape(common));
+        if strata.rows.is_empty() {
+            continue;
+        }
+        let head = [
+            &*strata.differing,
+            "sessions",
+            "passed",
+            "scored",
+            "pass rate",
+        ];
+        let row = |row: &served::Row| {
+            // An interval is not broken over lines.
+            let rate = row.pass_rate.replace(' ', "\u{a0}");
+            let counts = [&row.sessions, &row.passed, &row.scored].map(Clone::clone);
+            let row = [escape(&row.served)]
+                .into_iter()
+                .chain(counts)
+                .chain([rate]);
+            row.collect::<Vec<String>>()
+        };
+        let rows: Vec<Vec<String>> = strata.rows.iter().map(row).collect();
+        doc.push('\n');
+        table(doc, &head.map(str::to_owned), 1, &rows);
+        if strata.more > 0 {
+            let _ = writeln!(
+                doc,
+                "\n{} more in `summary.json`.",
+                text::count(strata.more)
+            );
+        }
+        let _ = writeln!(doc, "\n{}", served::MIXED);
     }
 }
 

@@ -4,5 +4,6 @@ mod csv;
 mod forest;
 mod junit;
 mod markdown;
+mod served;
 mod session;
 mod terminal;

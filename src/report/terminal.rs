@@ -4,6 +4,7 @@
 use super::{
     Style, cases,
     overall::{self, Form},
+    served::{self, Strata},
     table::{self, Column},
     text, wrap,
 };
@@ -32,6 +33,7 @@ pub fn render(summary: &Summary, view: &View<'_>) -> String {
     };
     page.ledger(summary);
     page.overall(summary);
+    page.served(summary);
     for variant in &summary.variants {
         page.cases(summary, variant);
     }
@@ -126,6 +128,34 @@ impl Page<'_> {
             self.dim(&format!("note: {note} ({})", labels.join(", ")));
         }
         if !self.text.ends_with("\n\n") {
+            self.line("");
+        }
+    }
+
+    /// What answered: a line, or a table where that changed.
+    fn served(&mut self, summary: &Summary) {
+        for variant in &summary.variants {
+            let Some(strata) = Strata::of(variant) else {
+                continue;
+            };
+            let name = match summary.variants.len() {
+                1 => String::new(),
+                _ => format!("{} ", variant.variant),
+            };
+            if !strata.common.is_empty() {
+                self.line(&format!("{name}served: {}", strata.common));
+            }
+            if !strata.rows.is_empty() {
+                let head = match strata.common.is_empty() {
+                    true => format!("{name}served: {}", strata.differing),
+                    false => strata.differing.clone(),
+                };
+                self.table(&strata_lines(head, &strata.rows, self.view.width));
+                if strata.more > 0 {
+                    self.dim(&format!("… and {} more in `summary.json`", strata.more));
+                }
+                self.dim(served::MIXED);
+            }
             self.line("");
         }
     }
@@ -256,6 +286,31 @@ fn figure_tables(summary: &Summary, width: usize) -> (Form, Vec<Vec<String>>) {
 
 fn pass_rate<'a>(summary: &Summary, variant: &'a VariantSummary) -> &'a Figure {
     variant.overall.pass_rate.first(summary.reading)
+}
+
+/// A table, if it fits; else two lines and more for each of the rows.
+fn strata_lines(head: String, rows: &[served::Row], width: usize) -> Vec<String> {
+    let cells = |of: fn(&served::Row) -> &String| rows.iter().map(of).cloned().collect();
+    let lines = table::lines(&[
+        Column::left(head.clone(), cells(|row| &row.served)),
+        Column::right("sessions", cells(|row| &row.sessions)),
+        Column::right("passed", cells(|row| &row.passed)),
+        Column::right("scored", cells(|row| &row.scored)),
+        Column::left("pass rate", cells(|row| &row.pass_rate)),
+    ]);
+    if table::fits(&lines, width) {
+        return lines;
+    }
+    let below = |row: &served::Row| {
+        let mut lines = wrap::words(&row.served, width);
+        lines.push(format!(
+            "  sessions: {}, passed: {} of {}, pass rate {}",
+            row.sessions, row.passed, row.scored, row.pass_rate
+        ));
+        lines
+    };
+    let head = wrap::words(&head, width).into_iter();
+    head.chain(rows.iter().flat_map(below)).collect()
 }
 
 /// Header, rule and one line per case; the columns of least weight go first when it is too wide.

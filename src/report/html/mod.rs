@@ -97,6 +97,7 @@ fn top(page: &Page<'_>) -> Result<String> {
         ledger: overview::ledger(page.summary),
         figures: overview::figures(page.summary),
         notes: overview::notes(page.summary),
+        answered: overview::answered(page.summary),
         is_plot_open: page.cases.len() * page.summary.variants.len() <= OPEN_PLOT,
         forest: escape::image(&forest::render(page.summary, Some(forest::MARKS))),
         has_sessions: page.sessions.is_some(),
@@ -119,6 +120,7 @@ struct Top {
     ledger: overview::LedgerTable,
     figures: Vec<overview::Group>,
     notes: Vec<String>,
+    answered: Vec<overview::Answered>,
     is_plot_open: bool,
     /// The plot of pass rates, as the address of an image.
     forest: String,

@@ -8,6 +8,7 @@ use crate::{
     report::{
         cases,
         overall::{self, Form, Value},
+        served::{self, Strata},
         text::{self, Unit},
         warnings,
     },
@@ -217,6 +218,42 @@ fn method<'a>(value: &Value<'a>) -> Option<&'a str> {
         }
         _ => None,
     }
+}
+
+/// What answered a variant.
+#[derive(Serialize)]
+pub(super) struct Answered {
+    variant: String,
+    common: String,
+    differing: String,
+    /// What answered; sessions, passed and scored ones; the pass rate.
+    rows: Vec<(String, [String; 3], Cell)>,
+    /// How many more rows there are, in words; empty where there are none.
+    more: String,
+    mixed: &'static str,
+}
+
+/// What answered the variants of which that is known.
+pub(super) fn answered(summary: &Summary) -> Vec<Answered> {
+    let of = |v: &VariantSummary| {
+        let strata = Strata::of(v)?;
+        let row = |row: served::Row| {
+            let rate = Cell::new(&row.pass_rate);
+            (row.served, [row.sessions, row.passed, row.scored], rate)
+        };
+        Some(Answered {
+            variant: v.variant.to_string(),
+            common: strata.common,
+            differing: strata.differing,
+            rows: strata.rows.into_iter().map(row).collect(),
+            more: match strata.more {
+                0 => String::new(),
+                more => text::count(more),
+            },
+            mixed: served::MIXED,
+        })
+    };
+    summary.variants.iter().filter_map(of).collect()
 }
 
 /// Why a reader should be careful.

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{domain::Case, report::fixture};
+use crate::{
+    domain::{Case, Served, Stratum},
+    report::fixture,
+};
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{202e}";
 
@@ -39,11 +42,15 @@ fn cases() -> Vec<Case> {
 fn page() -> String {
     let mut summary = fixture::summary();
     summary.variants[0].cases[3].checks[1].name = HOSTILE.to_owned();
+    page_of(&summary)
+}
+
+fn page_of(summary: &Summary) -> String {
     let mut out = Vec::new();
     let page = Page {
         run: "latest",
         manifest: &manifest(),
-        summary: &summary,
+        summary,
         cases: &cases(),
         sessions: None,
         traces: Traces::Fit,
@@ -103,6 +110,38 @@ fn the_page_knows_its_style_and_script_by_digest() {
     let escaped = policy.replace('\'', "&#x27;").replace('/', "&#x2f;");
     assert!(page.contains(&escaped), "{policy}");
     assert!(!page.contains(" style="), "the policy forbids it");
+}
+
+#[test]
+fn what_answered_is_said_where_it_is_known() {
+    assert!(!page().contains("id=\"served\""));
+    let mut summary = fixture::summary();
+    let by = |fingerprint: &str| Stratum {
+        served: vec![Served {
+            model: Some(HOSTILE.to_owned()),
+            provider: None,
+            fingerprint: Some(fingerprint.to_owned()),
+        }],
+        sessions: 12,
+        scored: 12,
+        passed: 11,
+        pass_rate: fixture::rate(11, 12, 12),
+    };
+    summary.variants[0].served = vec![by("fp_1"), by("fp_2")];
+    let page = page_of(&summary);
+    let part = between(&page, "id=\"served\"", "</section>");
+    assert!(!part.contains("<img") && part.contains("&lt;img"), "{part}");
+    for said in [
+        "fp_1",
+        "fp_2",
+        "0.917",
+        "[0.646, 0.985]",
+        "the figures mix them",
+    ] {
+        assert!(part.contains(said), "{said}: {part}");
+    }
+    // Of the other variant nobody knows.
+    assert!(!part.contains("cautious"), "{part}");
 }
 
 #[test]
