@@ -124,6 +124,19 @@ pub struct InputArgs {
     /// (2026-12-01T07:00:00Z), or none
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
+    #[command(flatten)]
+    pub money: MoneyArgs,
+}
+
+/// What live models may cost.
+#[derive(Debug, Clone, Default, Args)]
+pub struct MoneyArgs {
+    /// The most that live models may cost in all, in US dollars, or none
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<String>,
+    /// Do not ask each live model once before the run
+    #[arg(long)]
+    pub no_probe: bool,
 }
 
 /// `farm run`.
@@ -179,6 +192,8 @@ pub struct ResumeArgs {
     /// (2026-12-01T07:00:00Z), or none
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
+    #[command(flatten)]
+    pub money: MoneyArgs,
     #[command(flatten)]
     pub show: ShowArgs,
 }

@@ -43,10 +43,13 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
 
 /// Scripts of cases that are not in the case file: perhaps a typing error.
 fn unused_scripts(inputs: &Inputs) -> Vec<Problem> {
-    let files = inputs.config.variants.iter().filter_map(|v| {
-        let ModelKind::Scripted { scripts: from, .. } = &v.model.kind;
-        Some(from.as_ref()?.file.path.as_path())
-    });
+    let files = inputs
+        .config
+        .models()
+        .filter_map(|model| match &model.kind {
+            ModelKind::Scripted { scripts, .. } => Some(scripts.as_ref()?.file.path.as_path()),
+            _ => None,
+        });
     let ids: BTreeSet<_> = inputs.cases.iter().map(|(_, case)| &case.id).collect();
     let mut problems = Vec::new();
     for file in files.collect::<BTreeSet<_>>() {

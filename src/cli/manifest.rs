@@ -12,7 +12,7 @@ use crate::{
     score,
     store::{
         Totals,
-        manifest::{self, Inputs, Manifest, Prompt, RunStatus, Shape, Suite, Variant},
+        manifest::{self, Inputs, Manifest, Prompt, Recorded, RunStatus, Shape, Suite, Variant},
         rfc3339,
     },
 };
@@ -38,7 +38,7 @@ pub(super) fn of(
             cases: grid.cases.len() as u64,
             seeds: grid.seeds.clone(),
         },
-        variants: ready.config.variants.iter().map(variant).collect(),
+        variants: variants(ready),
         inputs: inputs(ready, cases, folder),
         meaning: Some(ready.config.meaning()),
         suite: suite(ready),
@@ -70,14 +70,31 @@ pub(super) fn suite(ready: &Ready) -> Suite {
     }
 }
 
+/// The variants, in the order of the config.
+pub(super) fn variants(ready: &Ready) -> Vec<Variant> {
+    ready.config.variants.iter().map(variant).collect()
+}
+
 fn variant(variant: &config::Variant) -> Variant {
-    let kind = match &variant.model.kind {
-        ModelKind::Scripted { .. } => "scripted",
+    let kind = &variant.model.kind;
+    let (model, price) = match kind {
+        ModelKind::Scripted { .. } => (variant.model.name.to_string(), None),
+        ModelKind::OpenAi(live) => (live.model.clone(), live.price),
+        ModelKind::Cassette(cassette) => (cassette.model.clone(), cassette.price),
+    };
+    let recorded = match kind {
+        ModelKind::Cassette(cassette) => Some(Recorded {
+            run: cassette.id.clone(),
+            variant: cassette.variant.clone(),
+            kind: cassette.kind.clone(),
+            replies_sha256: cassette.replies_sha256.clone(),
+        }),
+        _ => None,
     };
     Variant {
         name: variant.name.clone(),
-        model: variant.model.name.to_string(),
-        kind: kind.to_owned(),
+        model,
+        kind: kind.as_str().to_owned(),
         prompt: Prompt {
             text: variant.prompt.text.clone(),
             sha256: variant.prompt.sha256.clone(),
@@ -85,7 +102,8 @@ fn variant(variant: &config::Variant) -> Variant {
         tools: variant.tools.clone(),
         limits: variant.limits.clone(),
         parameters: variant.parameters.clone(),
-        price: None,
+        price,
+        recorded,
     }
 }
 

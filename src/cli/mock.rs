@@ -12,6 +12,8 @@ use tokio::{
 use super::{
     args::{InputArgs, MockArgs},
     exit::{Exit, print, say},
+    models::Makings,
+    recordings::Recordings,
     setup,
 };
 use crate::{
@@ -96,7 +98,17 @@ fn scripts(args: &MockArgs) -> Result<(ModelConfig, Answers)> {
     let place = |case: &CaseId| (args.cases.as_path(), lines.get(case).copied().unwrap_or(0));
     let run = &inputs.config.run;
     let seeds = run.seeds.range();
-    let scripts = setup::scripts_of(&model, seeds.clone(), &cases, &inputs.scripts, &place)?;
+    let makings = Makings {
+        cases: &cases,
+        seeds: seeds.clone(),
+        scripts: &inputs.scripts,
+        recordings: &Recordings::default(),
+        place: &place,
+    };
+    let ModelKind::Scripted { scripts: from, .. } = &model.kind else {
+        return Err(Error::internal("a model that is not scripted was selected"));
+    };
+    let scripts = makings.scripts_of(&model, from.as_ref())?;
     let answers = cases.into_iter().map(|case| Answer {
         every: scripts.every(&case.id),
         of_one_seed: scripts.of_one_seed(&case.id).collect(),

@@ -7,7 +7,7 @@ use std::{
 
 use toml::Value;
 
-use super::args::InputArgs;
+use super::{args::InputArgs, recordings::Recordings};
 use crate::{
     config::{self, ConfigFile, Selection},
     domain::{Case, CaseId},
@@ -31,6 +31,8 @@ pub(super) struct Request {
     pub flags: Vec<(&'static str, Value)>,
     /// Where the sealed halves are, unless the config says.
     pub sealed: PathBuf,
+    /// The recordings that have been read.
+    pub recordings: Recordings,
 }
 
 /// Which config file is read.
@@ -63,6 +65,7 @@ impl InputArgs {
         flags.number("run.run_seed", "--run-seed", self.run_seed)?;
         flags.number("run.concurrency", "--concurrency", self.concurrency)?;
         flags.text("run.until", self.until.as_deref());
+        flags.money(self.money.max_cost.as_deref(), self.money.no_probe);
         flags.sealed(self.sealed.as_deref())?;
         if self.unscored {
             flags.set("run.unscored", true.into());
@@ -78,6 +81,7 @@ impl InputArgs {
             models: self.models.clone(),
             flags: flags.0,
             sealed: sealed_of(&self.cases),
+            recordings: Recordings::default(),
         })
     }
 }
@@ -152,6 +156,18 @@ impl Flags {
             self.set(key, number.into());
         }
         Ok(())
+    }
+
+    /// What is spent, and whether live models are asked before that.
+    pub fn money(&mut self, max_cost: Option<&str>, no_probe: bool) {
+        if let Some(text) = max_cost {
+            // A text that is no number is refused with the place where it stands.
+            let number = text.parse().map(Value::Float);
+            self.set("run.max_cost_usd", number.unwrap_or_else(|_| text.into()));
+        }
+        if no_probe {
+            self.set("run.probe", false.into());
+        }
     }
 
     pub fn sealed(&mut self, path: Option<&Path>) -> Result<()> {

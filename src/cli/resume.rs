@@ -16,6 +16,7 @@ use super::{
     gates::Gates,
     hooks, manifest,
     opened::{Opened, RUNS},
+    recordings::Recordings,
     request::{Config, Flags, Pick, Request, sealed_of},
     run::host,
     setup::{self, Ready},
@@ -40,8 +41,9 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     let host = host();
     let lock = folder.lock(&host)?;
     let before = Opened::at(folder.clone())?;
-    let recorded = recorded(&folder, args)?;
-    let request = request(args, &before)?;
+    let recordings = Recordings::default();
+    let recorded = recorded(&folder, args, &recordings)?;
+    let request = request(args, &before, recordings)?;
     let ready = setup::prepare(&request).map_err(|e| {
         let hint = "files that were moved are named with --cases, --sealed and --config";
         Error {
@@ -100,7 +102,8 @@ fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
             .into_iter()
             .any(Option::is_some)
         || args.concurrency.is_some()
-        || args.until.is_some();
+        || args.until.is_some()
+        || args.money.max_cost.is_some();
     if manifest.status != RunStatus::Finished || is_asked_more {
         return Ok(None);
     }
@@ -130,8 +133,12 @@ fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
 
 /// The config on record. One that cannot be read any more, since the folder was moved, is not needed
 /// where another is named; what differs in operation is then not known.
-fn recorded(folder: &RunFolder, args: &ResumeArgs) -> Result<Option<Resolved>> {
-    match setup::recorded(&folder.config()) {
+fn recorded(
+    folder: &RunFolder,
+    args: &ResumeArgs,
+    recordings: &Recordings,
+) -> Result<Option<Resolved>> {
+    match setup::recorded(&folder.config(), recordings) {
         Ok(recorded) => Ok(Some(recorded)),
         Err(error) if args.config.is_none() => Err(error.hint(
             "was the run folder moved? name config and cases with --config and --cases, and the \
@@ -149,7 +156,7 @@ fn recorded(folder: &RunFolder, args: &ResumeArgs) -> Result<Option<Resolved>> {
 }
 
 /// What `farm run` would have to be asked for the same run.
-fn request(args: &ResumeArgs, before: &Opened) -> Result<Request> {
+fn request(args: &ResumeArgs, before: &Opened, recordings: Recordings) -> Result<Request> {
     let mut flags = Flags::default();
     let seeds = seeds(args, &before.grid.seeds)?;
     // Another config may say what it wants of the seeds.
@@ -161,6 +168,7 @@ fn request(args: &ResumeArgs, before: &Opened) -> Result<Request> {
     }
     flags.number("run.concurrency", "--concurrency", args.concurrency)?;
     flags.text("run.until", args.until.as_deref());
+    flags.money(args.money.max_cost.as_deref(), args.money.no_probe);
     flags.sealed(args.sealed.as_deref())?;
     if args.sealed.is_some() {
         flags.set("run.unscored", false.into());
@@ -175,6 +183,7 @@ fn request(args: &ResumeArgs, before: &Opened) -> Result<Request> {
         config: args.config.clone().map_or_else(recorded, Config::Named),
         models: Vec::new(),
         flags: flags.0,
+        recordings,
     })
 }
 
@@ -245,6 +254,8 @@ fn renew(
     let mut manifest = before.manifest.clone();
     manifest.status = RunStatus::Running;
     manifest.grid.seeds = ready.plan.grid.seeds.clone();
+    // Prices may differ.
+    manifest.variants = manifest::variants(ready);
     manifest.suite = manifest::suite(ready);
     manifest.meaning = Some(ready.config.meaning());
     // Another than before where the run has gained a scorer.

@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ffi::OsString,
-    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,16 +12,14 @@ use serde_json::json;
 
 use super::{
     leaks,
+    models::{self, Makings},
+    recordings::Recordings,
     request::{Request, SEALED_FOLDER},
 };
 use crate::{
-    config::{
-        self, CaseRules, ConfigFile, Guard, Known, ModelConfig, ModelKind, Resolved, Sources,
-    },
+    config::{self, CaseRules, ConfigFile, Guard, Known, ModelKind, Resolved, Sources},
     domain::{Case, CaseId, Script},
     error::{Context, Error, Problem, Result},
-    model::{self, Model, Scripted, Scripts, ScriptsError},
-    report::text,
     run::{Plan, PlannedCase, Variant},
     score::{self, SealedSuite},
     tool::{self, BuiltinOptions, Registry},
@@ -92,11 +89,15 @@ pub(super) fn read(request: &Request) -> Result<Inputs> {
     }
     let cases = lines.values;
     let mut scripts = BTreeMap::new();
-    for variant in &config.variants {
-        let ModelKind::Scripted { scripts: from, .. } = &variant.model.kind;
-        let Some(file) = from.as_ref().map(|from| &from.file.path) else {
+    for model in config.models() {
+        let ModelKind::Scripted {
+            scripts: Some(from),
+            ..
+        } = &model.kind
+        else {
             continue;
         };
+        let file = &from.file.path;
         if !scripts.contains_key(file) {
             let lines = config::load_scripts(file);
             problems.extend(lines.problems);
@@ -166,7 +167,14 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
             lines.get(case).copied().unwrap_or(0),
         )
     };
-    let variants = variants(&config, &cases, &scripts, &place)?;
+    let makings = Makings {
+        cases: &cases,
+        seeds: config.run.seeds.range(),
+        scripts: &scripts,
+        recordings: &request.recordings,
+        place: &place,
+    };
+    let variants = variants(&config, &makings)?;
     let folder = request.cases.parent().unwrap_or(Path::new(""));
     let cases = cases
         .into_iter()
@@ -192,13 +200,14 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
 }
 
 /// The config that a run has on record, without environment and command line.
-pub(super) fn recorded(file: &Path) -> Result<Resolved> {
+pub(super) fn recorded(file: &Path, recordings: &Recordings) -> Result<Resolved> {
     config::resolve(&Sources {
         file: ConfigFile::Named(file),
         env: &[],
         flags: &[],
         models: &[],
         known: KNOWN,
+        recordings,
     })
 }
 
@@ -214,6 +223,7 @@ pub(super) fn resolve(request: &Request) -> Result<Resolved> {
         flags: &request.flags,
         models: &request.models,
         known: KNOWN,
+        recordings: &request.recordings,
     })
 }
 
@@ -278,110 +288,22 @@ fn verifiers(config: &Resolved) -> Result<Verifiers, VerifiersError> {
     Verifiers::new(config.session.verifiers.iter().map(String::as_str))
 }
 
-/// The file and line of a case.
-pub(super) type Place<'a> = &'a dyn Fn(&CaseId) -> (&'a Path, usize);
-
-fn variants(
-    config: &Resolved,
-    cases: &[Case],
-    scripts: &BTreeMap<PathBuf, Vec<Script>>,
-    place: Place<'_>,
-) -> Result<Vec<Variant>> {
+fn variants(config: &Resolved, makings: &Makings<'_>) -> Result<Vec<Variant>> {
     let verifiers = verifiers(config).input(|| "session.verifiers".to_owned())?;
     let variants = config.variants.iter().map(|variant| {
-        let options = model::Options {
-            tool_mode: variant.model.tool_mode,
-            text_calls: variant.model.text_calls,
-        };
-        let seeds = config.run.seeds.range();
         Ok(Variant {
             name: variant.name.clone(),
-            model: scripted(&variant.model, options, seeds, cases, scripts, place)?,
-            endpoint: "scripted".to_owned(),
+            model: makings.model(&variant.model)?,
+            endpoint: models::endpoint(&variant.model),
             account: variant.model.name.to_string(),
             prompt: variant.prompt.text.clone(),
             tools: variant.tools.clone(),
             limits: variant.limits.clone(),
             verifiers: verifiers.clone(),
             parameters: variant.parameters.clone(),
-            options,
+            options: models::options(&variant.model),
             send_reasoning: config.session.send_reasoning,
         })
     });
     variants.collect()
-}
-
-/// A scripted model that has a script for every session.
-fn scripted(
-    model: &ModelConfig,
-    options: model::Options,
-    seeds: Range<u64>,
-    cases: &[Case],
-    scripts: &BTreeMap<PathBuf, Vec<Script>>,
-    place: Place<'_>,
-) -> Result<Arc<dyn Model>> {
-    let name = model.name.as_str();
-    let ModelKind::Scripted { latency, .. } = &model.kind;
-    let scripts = scripts_of(model, seeds, cases, scripts, place)?;
-    let latency = (!latency.is_zero()).then_some(*latency);
-    Ok(Arc::new(Scripted::new(name, scripts, options, latency)))
-}
-
-/// The scripts of a scripted model: one for every session.
-///
-/// # Errors
-/// When a case has none, or two.
-pub(super) fn scripts_of(
-    model: &ModelConfig,
-    seeds: Range<u64>,
-    cases: &[Case],
-    scripts: &BTreeMap<PathBuf, Vec<Script>>,
-    place: Place<'_>,
-) -> Result<Scripts> {
-    let name = model.name.as_str();
-    let ModelKind::Scripted { scripts: from, .. } = &model.kind;
-    let file = from.as_ref().map(|from| from.file.path.as_path());
-    let of_file = file.and_then(|file| scripts.get(file));
-    let inline = cases
-        .iter()
-        .filter_map(|case| Some((case.id.clone(), case.script.clone()?)));
-    let scripts = Scripts::new(of_file.cloned().unwrap_or_default(), inline).map_err(|errors| {
-        let problem = |error: &ScriptsError| {
-            let (file, line) = place(error.case());
-            Problem::at(file, line, 0, format!("model {name}: {error}"))
-        };
-        Error::problems(errors.iter().map(problem).collect())
-    })?;
-    check_scripts(name, file, &scripts, &seeds, cases, place)?;
-    Ok(scripts)
-}
-
-/// A session without a script would fail at its first turn: better to say so before anything runs.
-fn check_scripts(
-    model: &str,
-    file: Option<&Path>,
-    scripts: &Scripts,
-    seeds: &Range<u64>,
-    cases: &[Case],
-    place: Place<'_>,
-) -> Result<()> {
-    let without: Vec<&CaseId> = cases
-        .iter()
-        .filter(|case| !scripts.covers(&case.id, seeds.clone()))
-        .map(|case| &case.id)
-        .collect();
-    let Some((at, line)) = without.first().map(|case| place(case)) else {
-        return Ok(());
-    };
-    let some = text::named(&without, 5);
-    let hint = match file {
-        Some(file) => format!(
-            "add lines {{\"case\":ID,\"script\":[…]}} to {}",
-            file.display()
-        ),
-        None => format!("give the cases a `script`, or name a file: `scripts` in [models.{model}]"),
-    };
-    let message = format!("model {model} has no script for {some}");
-    let problem = Problem::at(at, line, 0, message).hint(hint);
-    Err(Error::problems(vec![problem]))
 }

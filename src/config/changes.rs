@@ -81,7 +81,9 @@ fn said(key: &Key, path: &[String], settings: &Settings) -> Option<Said> {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
             Said::Place(settings.located(&path).map(|at| absolute(&at.path)))
         }
-        Kind::Amount | Kind::Share => Said::Number(number(value)),
+        Kind::Amount | Kind::Share | Kind::Price | Kind::Seconds | Kind::Cap => {
+            Said::Number(number(value))
+        }
         _ => Said::Plain(value.clone()),
     })
 }

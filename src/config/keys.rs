@@ -23,7 +23,9 @@ pub struct Key {
     pub class: Class,
     /// Its default, as TOML; none: not set.
     pub default: Option<&'static str>,
-    /// Whether its table must have it.
+    /// The kinds of model that it goes with; empty: all, and all that is no model.
+    pub only: &'static [&'static str],
+    /// Whether its table must have it; of a model, if it goes with the model's kind.
     pub is_required: bool,
     /// The option of the command line that sets it.
     pub flag: Option<&'static str>,
@@ -40,6 +42,7 @@ const fn key(path: &'static str, kind: Kind, class: Class, doc: &'static str) ->
         kind,
         class,
         default: None,
+        only: &[],
         is_required: false,
         flag: None,
         doc,
@@ -49,6 +52,11 @@ const fn key(path: &'static str, kind: Kind, class: Class, doc: &'static str) ->
 impl Key {
     const fn default(mut self, toml: &'static str) -> Self {
         self.default = Some(toml);
+        self
+    }
+
+    const fn only(mut self, kinds: &'static [&'static str]) -> Self {
+        self.only = kinds;
         self
     }
 
@@ -84,10 +92,19 @@ impl Key {
 }
 
 use Class::{Meaning, Operation};
-use Kind::{Amount, Choice, Count, Json, Names, Path, Seeds, Share, Switch, Text, Time};
+use Kind::{
+    Amount, Cap, Choice, Count, Json, Names, Path, Price, Seconds, Seeds, Share, Switch, Text,
+    Texts, Time,
+};
 
-const STEPS: Kind = Count { min: 1, max: U32 };
-const TOKENS: Kind = Count { min: 1, max: ANY };
+const SOME: Kind = Count { min: 1, max: U32 };
+const MANY: Kind = Count { min: 1, max: ANY };
+
+/// The kinds of model.
+pub(super) const MODEL_KINDS: &[&str] = &["scripted", "openai", "cassette"];
+const SCRIPTED: &[&str] = &["scripted"];
+const OPENAI: &[&str] = &["openai"];
+const CASSETTE: &[&str] = &["cassette"];
 
 /// All keys, in the order in which a resolved config is written.
 #[rustfmt::skip]
@@ -100,6 +117,8 @@ pub const KEYS: &[Key] = &[
     key("run.run_seed", Count { min: 0, max: ANY }, Meaning, "the number that all randomness derives from").default("0").flag("--run-seed"),
     key("run.concurrency", Count { min: 1, max: U32 }, Operation, "sessions in flight per endpoint").default("64").flag("--concurrency"),
     key("run.until", Time, Operation, "when to wind down: a span such as \"8h\", a time of day, a moment, or \"none\"").default("\"none\"").flag("--until"),
+    key("run.max_cost_usd", Cap, Operation, "the most US dollars that live models may cost in all, or \"none\"").default("\"none\"").flag("--max-cost"),
+    key("run.probe", Switch, Operation, "ask each live model once before the run").default("true").flag("--no-probe"),
     key("run.sealed", Path, Operation, "the sealed halves; what they say enters the digest, not where they are").flag("--sealed"),
     key("run.unscored", Switch, Operation, "run without a scorer").default("false").flag("--unscored"),
 
@@ -107,26 +126,50 @@ pub const KEYS: &[Key] = &[
     key("session.tools", Names, Meaning, "what the agent may call").default(r#"["calculator", "file_read", "web_fetch"]"#),
     key("session.verifiers", Names, Meaning, "what judges each step").default(r#"["schema", "budget"]"#),
     key("session.send_reasoning", Switch, Meaning, "send reasoning text back to the model").default("false"),
-    key("session.max_steps", STEPS, Meaning, "tool calls and answers, blocked and failed ones too").default("8"),
-    key("session.max_tokens", TOKENS, Meaning, "tokens in and out together"),
+    key("session.max_steps", SOME, Meaning, "tool calls and answers, blocked and failed ones too").default("8"),
+    key("session.max_tokens", MANY, Meaning, "tokens in and out together"),
     key("session.max_cost_usd", Amount, Meaning, "US dollars"),
     key("session.max_seconds", Amount, Meaning, "working seconds"),
+
+    key("session.judge.model", Text, Meaning, "a name of [models]: it judges each step").required(),
+    key("session.judge.rubric", Text, Meaning, "by what it judges a step").required(),
+
+    key("score.judge", Text, Meaning, "a name of [models]: it grades the checks of kind model_graded"),
 
     key("tools.file_read.max_bytes", Count { min: 1, max: ANY }, Meaning, "the longest file that is read").default("65536"),
     key("tools.web_fetch.pages", Path, Meaning, "folder of the pages that can be fetched"),
 
-    key("models.*.kind", Choice(&["scripted"]), Meaning, "what answers").required(),
-    key("models.*.scripts", Path, Meaning, "file of scripts; not set: those of the cases"),
-    key("models.*.latency_ms", Count { min: 0, max: U32 }, Operation, "how long a scripted reply takes").default("0"),
+    key("models.*.kind", Choice(MODEL_KINDS), Meaning, "what answers").required(),
+    key("models.*.base_url", Text, Operation, "address of the endpoint: what stands before /chat/completions").only(OPENAI).required(),
+    key("models.*.model", Text, Meaning, "the model as the endpoint knows it").only(OPENAI).required(),
+    key("models.*.api_key_env", Text, Operation, "the environment variable that holds the key").only(OPENAI),
+    key("models.*.api_key_header", Text, Operation, "the header that the key is sent in, as it is; not set: authorization, after \"Bearer \"").only(OPENAI),
+    key("models.*.headers", Texts, Meaning, "headers that are sent along").default("{}").only(OPENAI),
+    key("models.*.from", Path, Meaning, "the recording: RUN/VARIANT, or RUN if it has one variant").only(CASSETTE).required(),
+    key("models.*.scripts", Path, Meaning, "file of scripts; not set: those of the cases").only(SCRIPTED),
+    key("models.*.latency_ms", Count { min: 0, max: U32 }, Operation, "how long a scripted reply takes").default("0").only(SCRIPTED),
     key("models.*.tool_mode", Choice(&["native", "json"]), Meaning, "provider tool calls, or one JSON object").default("\"native\""),
     key("models.*.text_calls", Switch, Meaning, "whether calls written into the text count").default("false"),
+    key("models.*.send_seed", Switch, Meaning, "send the session's seed along").default("true").only(OPENAI),
+    key("models.*.response_format", Choice(&["json_schema", "json_object", "none"]), Meaning, "how a JSON object is asked for, with tool_mode = \"json\"").default("\"json_schema\"").only(OPENAI),
     key("models.*.parameters", Json, Meaning, "sent with each request, such as temperature").default("{}"),
+    key("models.*.price.input", Price, Operation, "of a request, US dollars per million tokens").only(OPENAI).required(),
+    key("models.*.price.cached", Price, Operation, "of what the provider had in its cache; not set: as the rest").only(OPENAI),
+    key("models.*.price.output", Price, Operation, "of a reply, US dollars per million tokens").only(OPENAI).required(),
+    key("models.*.max_cost_usd", Amount, Operation, "the most US dollars that it may cost in a run").only(OPENAI),
+    key("models.*.slots.start", SOME, Operation, "calls at the same time, to begin with").default("64").only(OPENAI),
+    key("models.*.slots.max", SOME, Operation, "the most calls at the same time; not set: run.concurrency").only(OPENAI),
+    key("models.*.rates.requests_per_minute", MANY, Operation, "the most requests in a minute").only(OPENAI),
+    key("models.*.rates.tokens_per_minute", MANY, Operation, "the most tokens in a minute, in and out together").only(OPENAI),
+    key("models.*.max_tries", SOME, Operation, "how often a call is tried; 429 never counts").default("6").only(OPENAI),
+    key("models.*.connect_timeout_s", Seconds, Operation, "how long to wait for a connection").default("10").only(OPENAI),
+    key("models.*.timeout_s", Seconds, Operation, "how long to wait for a whole reply").default("600").only(OPENAI),
 
     key("variants.*.model", Text, Meaning, "a name of [models]").required(),
     key("variants.*.prompt", Path, Meaning, "in place of session.prompt"),
     key("variants.*.tools", Names, Meaning, "in place of session.tools"),
-    key("variants.*.limits.max_steps", STEPS, Meaning, "in place of session.max_steps"),
-    key("variants.*.limits.max_tokens", TOKENS, Meaning, "in place of session.max_tokens"),
+    key("variants.*.limits.max_steps", SOME, Meaning, "in place of session.max_steps"),
+    key("variants.*.limits.max_tokens", MANY, Meaning, "in place of session.max_tokens"),
     key("variants.*.limits.max_cost_usd", Amount, Meaning, "in place of session.max_cost_usd"),
     key("variants.*.limits.max_seconds", Amount, Meaning, "in place of session.max_seconds"),
     key("variants.*.parameters", Json, Meaning, "over those of the model, one by one"),

@@ -19,6 +19,12 @@ pub enum Kind {
     },
     /// A positive, finite number.
     Amount,
+    /// A price: a finite number, not negative.
+    Price,
+    /// The most US dollars that may be spent, or `"none"`.
+    Cap,
+    /// A number of seconds between a thousandth and a day.
+    Seconds,
     /// A number between 0 and 1, both excluded.
     Share,
     /// One of these words.
@@ -35,7 +41,12 @@ pub enum Kind {
     Time,
     /// A table of values that JSON can hold, sent on as it is.
     Json,
+    /// A table of texts.
+    Texts,
 }
+
+/// The shortest and the longest time of [`Kind::Seconds`].
+pub(super) const SECONDS: (f64, f64) = (0.001, 86_400.0);
 
 /// Why a value does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +69,7 @@ impl From<String> for Misfit {
 impl Kind {
     /// Whether a value of this kind can be written in an environment variable.
     pub(super) fn is_scalar(self) -> bool {
-        !matches!(self, Self::Names | Self::Json)
+        !matches!(self, Self::Names | Self::Json | Self::Texts)
     }
 
     pub(super) fn check(self, value: &Value) -> Result<(), Misfit> {
@@ -80,6 +91,27 @@ impl Kind {
                     hint: Some("leave the key out to set no limit".to_owned()),
                 }),
             },
+            (Self::Price, Value::Integer(_) | Value::Float(_)) => match number(value) {
+                Some(n) if n.is_finite() && n >= 0.0 => Ok(()),
+                _ => Err(format!("must be a finite number, 0 or more, is {value}").into()),
+            },
+            (Self::Cap, Value::String(text)) if text == "none" => Ok(()),
+            (Self::Cap, Value::Integer(_) | Value::Float(_) | Value::String(_)) => {
+                match number(value) {
+                    Some(n) if n.is_finite() && n > 0.0 => Ok(()),
+                    _ => {
+                        let message = "must be a positive, finite number of US dollars, or none";
+                        Err(format!("{message}, is {value}").into())
+                    }
+                }
+            }
+            (Self::Seconds, Value::Integer(_) | Value::Float(_)) => {
+                let (least, most) = SECONDS;
+                match number(value) {
+                    Some(n) if (least..=most).contains(&n) => Ok(()),
+                    _ => Err(format!("must lie between {least} and {most}, is {value}").into()),
+                }
+            }
             (Self::Share, Value::Integer(_) | Value::Float(_)) => match number(value) {
                 Some(n) if n > 0.0 && n < 1.0 => Ok(()),
                 _ => Err(format!("must lie between 0 and 1, both excluded, is {value}").into()),
@@ -107,6 +139,16 @@ impl Kind {
                     json(value).map(drop).map_err(|e| format!("{key}: {e}"))
                 })
                 .map_err(Misfit::from),
+            (Self::Texts, Value::Table(table)) => {
+                let other = table.iter().find(|(_, value)| !value.is_str());
+                match other {
+                    Some((key, value)) => {
+                        let is = type_name(value);
+                        Err(format!("{key}: must be a text in quotes, is {is}").into())
+                    }
+                    None => Ok(()),
+                }
+            }
             _ => Err(format!("must be {}, is {}", self.words(), type_name(value)).into()),
         }
     }
@@ -115,13 +157,14 @@ impl Kind {
         match self {
             Self::Switch => "true or false",
             Self::Count { .. } => "a whole number",
-            Self::Amount | Self::Share => "a number",
+            Self::Amount | Self::Share | Self::Price | Self::Seconds => "a number",
+            Self::Cap => "a number, or \"none\"",
             Self::Choice(_) | Self::Text => "a text in quotes",
             Self::Path => "a path in quotes",
             Self::Names => "a list of names",
             Self::Seeds => "a number of seeds, or a range in quotes such as \"3..5\"",
             Self::Time => "a time in quotes, such as \"8h\", \"07:00\" or \"none\"",
-            Self::Json => "a table",
+            Self::Json | Self::Texts => "a table",
         }
     }
 }
@@ -260,6 +303,62 @@ mod tests {
                 "nan",
                 "must be a positive, finite number, is nan",
             ),
+            (Kind::Price, "0", ""),
+            (Kind::Price, "0.15", ""),
+            (
+                Kind::Price,
+                "-0.1",
+                "must be a finite number, 0 or more, is -0.1",
+            ),
+            (
+                Kind::Price,
+                "inf",
+                "must be a finite number, 0 or more, is inf",
+            ),
+            (
+                Kind::Price,
+                "nan",
+                "must be a finite number, 0 or more, is nan",
+            ),
+            (Kind::Price, "'1'", "must be a number, is a text"),
+            (Kind::Cap, "5", ""),
+            (Kind::Cap, "0.5", ""),
+            (Kind::Cap, "'none'", ""),
+            (
+                Kind::Cap,
+                "0",
+                "must be a positive, finite number of US dollars, or none, is 0",
+            ),
+            (
+                Kind::Cap,
+                "'5 USD'",
+                "must be a positive, finite number of US dollars, or none, is \"5 USD\"",
+            ),
+            (
+                Kind::Cap,
+                "true",
+                "must be a number, or \"none\", is true or false",
+            ),
+            (Kind::Seconds, "0.001", ""),
+            (Kind::Seconds, "86400", ""),
+            (Kind::Seconds, "0", "must lie between 0.001 and 86400, is 0"),
+            (
+                Kind::Seconds,
+                "1e300",
+                "must lie between 0.001 and 86400, is ",
+            ),
+            (
+                Kind::Seconds,
+                "nan",
+                "must lie between 0.001 and 86400, is nan",
+            ),
+            (Kind::Texts, "{ a = 'x', b = '' }", ""),
+            (
+                Kind::Texts,
+                "{ a = 1 }",
+                "a: must be a text in quotes, is a whole number",
+            ),
+            (Kind::Texts, "[]", "must be a table, is a list"),
             (Kind::Share, "0.95", ""),
             (
                 Kind::Share,

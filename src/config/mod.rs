@@ -5,16 +5,23 @@
 //! [`load_cases`], [`load_scripts`] and [`select()`] read the other files that people write.
 //! Nothing here reads the environment: the caller hands it in.
 
+mod audit;
+mod caps;
 mod cases;
+mod cassette;
 mod changes;
 mod differences;
 mod digest;
 mod file;
 mod files;
 mod guard;
+mod headers;
+mod judge;
 mod keys;
 mod kinds;
 mod layers;
+mod models;
+mod openai;
 mod resolved;
 mod schema;
 mod scripts;
@@ -24,19 +31,24 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod until;
+mod url;
 mod variants;
 mod write;
 
 use std::{ffi::OsString, path::Path};
 
 pub use cases::{CaseRules, load_cases};
+pub use cassette::{Cassette, Recordings};
 pub use changes::{Change, operation_changes};
 pub use differences::{Difference, differences};
 pub use digest::{digest, sha256_hex};
 pub use files::{FilesError, files_digest, list as list_files};
 pub use guard::{FileId, Guard};
+pub use judge::{Grader, Judge};
 pub use keys::{Class, KEYS, Key};
 pub use kinds::Kind;
+pub use models::{ModelConfig, ModelKind, ScriptFile};
+pub use openai::{OpenAi, ResponseFormat};
 pub use resolved::{Pages, Resolved, Run, Session, Suite, Tools};
 pub use schema::schema;
 pub use scripts::load_scripts;
@@ -44,7 +56,7 @@ pub use seeds::{SeedError, SeedRange};
 pub use select::{Selection, select};
 pub use settings::{Located, Origin};
 pub use until::{Until, UntilError};
-pub use variants::{DEFAULT_PROMPT, Known, ModelConfig, ModelKind, Prompt, ScriptFile, Variant};
+pub use variants::{DEFAULT_PROMPT, Known, Prompt, Variant};
 pub use write::relative;
 
 use crate::error::{Error, Problem, Result};
@@ -79,6 +91,8 @@ pub struct Sources<'a> {
     pub models: &'a [String],
     /// The names that the rest of farm knows.
     pub known: Known<'a>,
+    /// Where cassettes answer from.
+    pub recordings: &'a dyn Recordings,
 }
 
 /// Lays the sources over one another and checks the whole.
@@ -101,7 +115,8 @@ pub fn resolve(sources: &Sources<'_>) -> Result<Resolved> {
     layers::flags(sources.flags, &mut settings, &mut problems);
     select_models(sources.models, &mut settings, &mut problems);
     settings.fill_defaults()?;
-    let resolved = Resolved::build(settings, sources.known, &mut problems)?;
+    let recorded = cassette::find(&mut settings, sources.recordings, &mut problems);
+    let resolved = Resolved::build(settings, sources.known, &recorded, &mut problems)?;
     if problems.is_empty() {
         return Ok(resolved);
     }
@@ -109,27 +124,29 @@ pub fn resolve(sources: &Sources<'_>) -> Result<Resolved> {
     Err(Error::problems(problems))
 }
 
-/// Restricts a run to some models, each then a variant of its own.
+/// Restricts a run to some models, each then a variant of its own, and to those that judge.
 fn select_models(models: &[String], settings: &mut Settings, problems: &mut Vec<Problem>) {
     if models.is_empty() {
         return;
     }
-    let known: Vec<String> = settings
-        .names_of("models")
-        .map(|n| n.name.clone())
-        .collect();
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let unknown: Vec<&String> = models
-        .iter()
-        .filter(|m| !known.contains(&m.as_str()))
-        .collect();
-    for model in &unknown {
+    let known: Vec<&str> = settings.names("models").collect();
+    let mut is_known = true;
+    for model in models.iter().filter(|m| !known.contains(&m.as_str())) {
         let message = format!("unknown model `{model}`; known are {}", known.join(", "));
         let mut problem = Problem::file(Path::new("--model"), message);
         problem.hint = did_you_mean(model, &known);
         problems.push(problem);
+        is_known = false;
     }
-    if unknown.is_empty() {
-        settings.keep_models(models);
+    if is_known {
+        let judges = judge::names(settings).into_iter().map(str::to_owned);
+        let judges: Vec<String> = judges.collect();
+        let is_selected = |name: &str| models.iter().any(|m| m == name);
+        let is_judge = |name: &str| judges.iter().any(|j| j == name);
+        settings.keep_models(|name| is_selected(name) || is_judge(name));
+        // What judges is no variant unless it is said to be one.
+        if models.iter().any(|model| is_judge(model)) {
+            settings.declare_variants(is_selected);
+        }
     }
 }

@@ -1,15 +1,19 @@
 //! The config of a run, whole and checked.
 
-use std::str::FromStr;
+use std::{collections::BTreeMap, str::FromStr};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    ModelKind, SeedRange, Until, Variant,
+    Cassette, Grader, Judge, ModelConfig, ModelKind, SeedRange, Until, Variant,
+    audit::Audit,
+    caps,
     digest::digest,
     files::files_digest,
-    kinds::Misfit,
+    judge,
+    kinds::{Misfit, number},
+    models,
     settings::{Located, Origin, Settings, parse_path},
     variants::{self, Known},
 };
@@ -27,6 +31,8 @@ pub struct Resolved {
     pub run: Run,
     /// What all sessions share.
     pub session: Session,
+    /// What grades the checks of kind `model_graded`, if anything.
+    pub score_judge: Option<Grader>,
     /// What the built-in tools need.
     pub tools: Tools,
     /// At least one, in the order of the config.
@@ -54,6 +60,10 @@ pub struct Run {
     pub concurrency: u32,
     /// When it is to wind down.
     pub until: Until,
+    /// The most US dollars that live models may cost in all.
+    pub max_cost_usd: Option<f64>,
+    /// Whether each live model is asked once before the run.
+    pub probe: bool,
     /// The sealed halves, if named.
     pub sealed: Option<Located>,
     /// Whether to run without a scorer.
@@ -61,12 +71,14 @@ pub struct Run {
 }
 
 /// The part of `[session]` that no variant changes.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// What judges each step, in this order.
     pub verifiers: Vec<String>,
     /// Whether reasoning text is sent back to the model.
     pub send_reasoning: bool,
+    /// A model that judges each step too, if there is one.
+    pub judge: Option<Judge>,
 }
 
 /// `[tools.NAME]`.
@@ -93,7 +105,15 @@ struct RunTable {
     run_seed: u64,
     concurrency: u32,
     until: String,
+    max_cost_usd: toml::Value,
+    probe: bool,
     unscored: bool,
+}
+
+#[derive(Deserialize)]
+struct SessionTable {
+    verifiers: Vec<String>,
+    send_reasoning: bool,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +125,7 @@ impl Resolved {
     pub(super) fn build(
         settings: Settings,
         known: Known<'_>,
+        recorded: &BTreeMap<String, Cassette>,
         problems: &mut Vec<Problem>,
     ) -> Result<Self> {
         let run: RunTable = settings.read(&["run"])?;
@@ -112,7 +133,17 @@ impl Resolved {
             toml::Value::String(text) => text,
             other => other.to_string(),
         };
+        let session: SessionTable = settings.read(&["session"])?;
         let file_read: FileReadTable = settings.read(&["tools", "file_read"])?;
+        let mut audit = Audit {
+            settings: &settings,
+            problems,
+        };
+        let models = models::build(&mut audit, recorded)?;
+        let variants = variants::build(&mut audit, known, &models)?;
+        let judge = judge::of_steps(&mut audit, &models)?;
+        let score_judge = judge::of_answers(&mut audit, &models);
+        caps::check(&mut audit, &variants, judge.as_ref(), score_judge.as_ref());
         Ok(Self {
             suite: settings.read(&["suite"])?,
             run: Run {
@@ -120,17 +151,32 @@ impl Resolved {
                 run_seed: run.run_seed,
                 concurrency: run.concurrency,
                 until: parsed("run.until", &run.until)?,
+                max_cost_usd: number(&run.max_cost_usd),
+                probe: run.probe,
                 sealed: settings.located(&["run", "sealed"]),
                 unscored: run.unscored,
             },
-            session: settings.read(&["session"])?,
+            session: Session {
+                verifiers: session.verifiers,
+                send_reasoning: session.send_reasoning,
+                judge,
+            },
+            score_judge,
             tools: Tools {
                 file_read_max_bytes: file_read.max_bytes,
                 web_fetch_pages: pages(&settings, problems),
             },
-            variants: variants::build(&settings, known, problems)?,
+            variants,
             settings,
         })
+    }
+
+    /// The models that are asked: of the variants, which may share one, and the judges.
+    pub fn models(&self) -> impl Iterator<Item = &ModelConfig> {
+        let judge = self.session.judge.as_ref().map(|judge| &judge.model);
+        let grader = self.score_judge.as_ref().map(|grader| &grader.model);
+        let variants = self.variants.iter().map(|variant| &variant.model);
+        variants.chain(judge).chain(grader)
     }
 
     /// Where the value of a key came from; none when it is not set. The path is written as in
@@ -155,7 +201,7 @@ impl Resolved {
     /// adds may stand in it only where it is not at its default: else no older run could go on.
     #[must_use]
     pub fn meaning(&self) -> Value {
-        json!({
+        let mut meaning = json!({
             // A text: canonical JSON would round it beyond 2^53.
             "run_seed": self.run.run_seed.to_string(),
             "verifiers": self.session.verifiers,
@@ -167,7 +213,21 @@ impl Resolved {
                 },
             },
             "variants": self.variants.iter().map(Variant::meaning).collect::<Vec<_>>(),
-        })
+        });
+        if let Some(judge) = &self.session.judge {
+            meaning["judge"] = json!({
+                "model": judge.model.meaning(),
+                "parameters": judge.parameters,
+                "rubric": judge.rubric,
+            });
+        }
+        if let Some(grader) = &self.score_judge {
+            meaning["score_judge"] = json!({
+                "model": grader.model.meaning(),
+                "parameters": grader.parameters,
+            });
+        }
+        meaning
     }
 
     /// [`digest`] of [`Resolved::meaning`].
@@ -183,26 +243,40 @@ impl Variant {
     fn meaning(&self) -> Value {
         json!({
             "name": self.name,
-            "model": self.model_meaning(),
+            "model": self.model.meaning(),
             "prompt_sha256": self.prompt.sha256,
             "tools": self.tools,
             "limits": self.limits,
             "parameters": self.parameters,
         })
     }
+}
 
-    /// The name of a model's table and its latency mean nothing.
-    fn model_meaning(&self) -> Value {
+impl ModelConfig {
+    /// The name of a model's table means nothing, nor where it is asked, or how long that takes and
+    /// what it costs.
+    fn meaning(&self) -> Value {
         let mut meaning = Map::new();
-        match &self.model.kind {
+        let mut say = |key: &str, value: Value| meaning.insert(key.to_owned(), value);
+        say("kind", self.kind.as_str().into());
+        match &self.kind {
             ModelKind::Scripted { scripts, .. } => {
-                meaning.insert("kind".to_owned(), "scripted".into());
                 let sha256 = scripts.as_ref().map(|s| s.sha256.as_str());
-                meaning.insert("scripts_sha256".to_owned(), sha256.into());
+                say("scripts_sha256", sha256.into());
+            }
+            ModelKind::OpenAi(live) => {
+                let headers = live.headers.iter().cloned();
+                say("model", live.model.as_str().into());
+                say("headers", json!(headers.collect::<BTreeMap<_, _>>()));
+                say("send_seed", live.send_seed.into());
+                say("response_format", json!(live.response_format));
+            }
+            ModelKind::Cassette(cassette) => {
+                say("replies_sha256", cassette.replies_sha256.as_str().into());
             }
         }
-        meaning.insert("tool_mode".to_owned(), json!(self.model.tool_mode));
-        meaning.insert("text_calls".to_owned(), self.model.text_calls.into());
+        say("tool_mode", json!(self.tool_mode));
+        say("text_calls", self.text_calls.into());
         Value::Object(meaning)
     }
 }

@@ -4,7 +4,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::{
-    keys::{KEYS, Key},
+    keys::{KEYS, Key, MODEL_KINDS},
     kinds::{self, Kind},
     seeds,
 };
@@ -19,11 +19,22 @@ const TABLES: &[(&str, &str)] = &[
     ("suite", "how results are read"),
     ("run", "how large a run is and what it may take"),
     ("session", "what every variant is given"),
+    ("session.judge", "a model that judges each step"),
+    ("score", "how finished sessions are scored"),
     ("tools", "settings of tools"),
     ("tools.file_read", "the tool that reads files"),
     ("tools.web_fetch", "the tool that fetches pages"),
     ("models", "models by name"),
     ("models.*", "one model"),
+    ("models.*.price", "what its tokens cost"),
+    (
+        "models.*.slots",
+        "calls at the same time; models of one endpoint share them",
+    ),
+    (
+        "models.*.rates",
+        "what may be asked in a minute; models of one endpoint share it",
+    ),
     (
         "variants",
         "ways of running cases, by name; without any, each model is a variant",
@@ -57,7 +68,8 @@ fn table(path: &[&str]) -> Map<String, Value> {
         };
         if below.is_empty() {
             entries.insert((*name).to_owned(), value(key));
-            required.extend(key.is_required.then_some(*name));
+            let is_of_all = key.only.is_empty() || path.len() > 2;
+            required.extend((key.is_required && is_of_all).then_some(*name));
         } else if !entries.contains_key(*name) {
             let inner = table(&[path, &[name]].concat());
             entries.insert((*name).to_owned(), Value::Object(inner));
@@ -80,7 +92,31 @@ fn table(path: &[&str]) -> Map<String, Value> {
     if !required.is_empty() {
         schema.insert("required".to_owned(), required.into());
     }
+    if path == ["models", "*"] {
+        let rules: Vec<Value> = MODEL_KINDS.iter().map(|kind| rules_of(kind)).collect();
+        schema.insert("allOf".to_owned(), rules.into());
+    }
     schema
+}
+
+/// What a model of this kind must have, and what it cannot have.
+fn rules_of(kind: &str) -> Value {
+    let mut required = Vec::new();
+    let mut others = Map::new();
+    for key in KEYS.iter().filter(|key| !key.only.is_empty()) {
+        let Some(name) = key.parts().nth(2) else {
+            continue;
+        };
+        if !key.only.contains(&kind) {
+            others.insert(name.to_owned(), false.into());
+        } else if key.is_required && key.parts().count() == 3 {
+            required.push(name);
+        }
+    }
+    json!({
+        "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
+        "then": {"properties": others, "required": required},
+    })
 }
 
 fn value(key: &Key) -> Value {
@@ -103,6 +139,16 @@ fn takes(kind: Kind) -> Value {
         Kind::Count { min, max: i64::MAX } => json!({"type": "integer", "minimum": min}),
         Kind::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
         Kind::Amount => json!({"type": "number", "exclusiveMinimum": 0}),
+        Kind::Price => json!({"type": "number", "minimum": 0}),
+        Kind::Cap => json!({
+            "type": ["number", "string"],
+            "exclusiveMinimum": 0,
+            "pattern": "^none$",
+        }),
+        Kind::Seconds => {
+            let (least, most) = kinds::SECONDS;
+            json!({"type": "number", "minimum": least, "maximum": most})
+        }
         Kind::Share => json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
         Kind::Choice(words) => json!({"type": "string", "enum": words}),
         Kind::Text | Kind::Path => json!({"type": "string", "minLength": 1}),
@@ -123,6 +169,7 @@ fn takes(kind: Kind) -> Value {
             ),
         }),
         Kind::Json => json!({"type": "object"}),
+        Kind::Texts => json!({"type": "object", "additionalProperties": {"type": "string"}}),
     }
 }
 
@@ -142,7 +189,8 @@ mod tests {
             tables(&below("*"), any, found);
         }
         for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
-            if inner["properties"].is_object() || inner["additionalProperties"].is_object() {
+            if inner["properties"].is_object() || inner["additionalProperties"]["type"] == "object"
+            {
                 tables(&below(name), inner, found);
             }
         }

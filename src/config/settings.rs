@@ -145,8 +145,12 @@ impl Settings {
         self.names.iter().filter(move |n| n.section == section)
     }
 
+    pub fn names(&self, section: &str) -> impl Iterator<Item = &str> {
+        self.names_of(section).map(|n| n.name.as_str())
+    }
+
     pub fn has_name(&self, section: &str, name: &str) -> bool {
-        self.names_of(section).any(|n| n.name == name)
+        self.names(section).any(|n| n == name)
     }
 
     /// Gives every key that is not set its default.
@@ -157,10 +161,24 @@ impl Settings {
                 .parse()
                 .map_err(|e| Error::internal(format!("default of {}", key.path)).caused_by(e))?;
             for path in self.paths_of(key) {
-                self.set_default(path, value.clone());
+                if self.goes_with(key, &path) {
+                    self.set_default(path, value.clone());
+                }
             }
         }
         Ok(())
+    }
+
+    /// The kind of a model, if it has one that there is.
+    pub fn kind_of(&self, model: &str) -> Option<&str> {
+        self.text(&["models", model, "kind"])
+    }
+
+    /// Whether a key goes with the kind of the model that `path` is about; not where the kind is
+    /// not known.
+    pub fn goes_with(&self, key: &Key, path: &[String]) -> bool {
+        let kind = path.get(1).and_then(|model| self.kind_of(model));
+        key.only.is_empty() || kind.is_some_and(|kind| key.only.contains(&kind))
     }
 
     /// Sets a value unless there is one.
@@ -187,15 +205,50 @@ impl Settings {
         }
     }
 
-    /// Keeps these models and no variants: each model is then a variant of its own.
-    pub fn keep_models(&mut self, models: &[String]) {
+    /// Keeps these models and no variants.
+    pub fn keep_models(&mut self, is_kept: impl Fn(&str) -> bool) {
         self.names
-            .retain(|n| n.section == "models" && models.contains(&n.name));
+            .retain(|n| n.section == "models" && is_kept(&n.name));
         self.values.retain(|path, _| match &path[..] {
             [section, ..] if section == "variants" => false,
-            [section, name, ..] if section == "models" => models.contains(name),
+            [section, name, ..] if section == "models" => is_kept(name),
             _ => true,
         });
+    }
+
+    /// Makes a variant of each of these models, as though the file said so.
+    pub fn declare_variants(&mut self, is_one: impl Fn(&str) -> bool) {
+        let origin = Origin::Flag("--model".to_owned());
+        let models: Vec<String> = self.names("models").map(str::to_owned).collect();
+        for name in models.into_iter().filter(|name| is_one(name)) {
+            let path = owned(&["variants", &name, "model"]);
+            let value = Value::String(name.clone());
+            let origin = origin.clone();
+            self.names.push(Name {
+                section: "variants",
+                name,
+                origin: origin.clone(),
+            });
+            self.values.insert(path, Setting { value, origin });
+        }
+    }
+
+    /// Whether a key has a value that is not its default.
+    pub fn is_set(&self, path: &[&str]) -> bool {
+        let setting = self.values.get(&owned(path));
+        setting.is_some_and(|setting| setting.origin != Origin::Default)
+    }
+
+    /// Puts another value in the place of one that is set: the same, said more exactly.
+    pub fn refine(&mut self, path: &[&str], value: Value) {
+        if let Some(setting) = self.values.get_mut(&owned(path)) {
+            setting.value = value;
+        }
+    }
+
+    /// The text that is set at a key.
+    pub fn text(&self, path: &[&str]) -> Option<&str> {
+        self.get(&owned(path))?.value.as_str()
     }
 
     /// The table at `path`, read as a `T`.
@@ -214,13 +267,15 @@ impl Settings {
 
     /// The path that is set at a key.
     pub fn located(&self, path: &[&str]) -> Option<Located> {
-        let setting = self.get(&owned(path))?;
-        let written = setting.value.as_str()?.to_owned();
-        let path = match setting.origin.folder() {
-            Some(folder) => folder.join(&written),
-            None => PathBuf::from(&written),
-        };
+        let written = self.text(path)?.to_owned();
+        let path = self.folder(path)?.join(&written);
         Some(Located { written, path })
+    }
+
+    /// The folder that a path is relative to which is set at a key.
+    pub fn folder(&self, path: &[&str]) -> Option<&Path> {
+        let setting = self.get(&owned(path))?;
+        Some(setting.origin.folder().unwrap_or(Path::new("")))
     }
 
     /// A problem of the value at `path`.

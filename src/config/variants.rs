@@ -1,18 +1,20 @@
 //! From the tables of the config to the variants of a run.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
+    audit::Audit,
     digest::sha256_hex,
-    kinds::{Misfit, check_names, did_you_mean, json_table},
-    settings::{Located, Name, Settings},
+    judge,
+    models::{ModelConfig, Models, parameters, unreadable},
+    settings::{Located, Name},
 };
 use crate::{
-    domain::{Limits, ToolMode, VariantName, input},
-    error::{Error, Problem, Result},
+    domain::{Limits, VariantName, input},
+    error::Result,
 };
 
 /// The system prompt of a run whose config names none.
@@ -35,41 +37,6 @@ pub struct Variant {
     pub parameters: Map<String, Value>,
 }
 
-/// A `[models.NAME]` table, without its parameters.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModelConfig {
-    /// The table's name.
-    pub name: VariantName,
-    /// What answers.
-    pub kind: ModelKind,
-    /// How it calls tools.
-    pub tool_mode: ToolMode,
-    /// Whether calls written into the text count.
-    pub text_calls: bool,
-}
-
-/// What answers.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum ModelKind {
-    /// Replies written in advance.
-    Scripted {
-        /// A file of scripts; none: those in the cases.
-        scripts: Option<ScriptFile>,
-        /// How long a reply takes.
-        latency: Duration,
-    },
-}
-
-/// A file of scripts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptFile {
-    /// Where it is.
-    pub file: Located,
-    /// SHA-256 of its bytes, hex.
-    pub sha256: String,
-}
-
 /// A system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
@@ -88,14 +55,6 @@ pub struct Known<'a> {
     pub tools: &'a [&'a str],
     /// Of verifiers.
     pub verifiers: &'a [&'a str],
-}
-
-#[derive(Deserialize)]
-struct ModelTable {
-    latency_ms: u32,
-    tool_mode: ToolMode,
-    text_calls: bool,
-    parameters: toml::Table,
 }
 
 #[derive(Deserialize, Default)]
@@ -132,32 +91,30 @@ struct SessionTable {
     verifiers: Vec<String>,
 }
 
-/// The variants of the run: those of `[variants]` if there are any, else one for each model.
+/// The variants of the run: those of `[variants]` if there are any, else one for each model that is
+/// no judge.
 pub(super) fn build(
-    settings: &Settings,
+    audit: &mut Audit<'_>,
     known: Known<'_>,
-    problems: &mut Vec<Problem>,
+    models: &Models,
 ) -> Result<Vec<Variant>> {
-    let mut builder = Builder {
-        settings,
-        known,
-        problems,
-    };
-    let models = builder.models()?;
-    let base = builder.base()?;
+    let settings = audit.settings;
+    let base = base(audit, known)?;
     let declared = settings.names_of("variants").next().is_some();
     let section = if declared { "variants" } else { "models" };
+    let judges = judge::names(settings);
     let mut variants = Vec::new();
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for at in settings.names_of(section) {
+        if !declared && judges.contains(&at.name.as_str()) {
+            continue;
+        }
         if let Some(first) = seen.insert(at.name.to_ascii_lowercase(), &at.name) {
             let message = format!(
                 "variant `{}` differs from `{first}` in its case alone",
                 at.name
             );
-            let problem = at.origin.problem(message);
-            let hint = "some file systems take them for one";
-            builder.problems.push(problem.hint(hint));
+            audit.tell_table(at, message, "some file systems take them for one");
         }
         let table = if declared {
             settings.read(&["variants", &at.name])?
@@ -167,12 +124,23 @@ pub(super) fn build(
                 ..VariantTable::default()
             }
         };
-        variants.extend(builder.variant(at, table, &models, &base)?);
+        let mut builder = Builder {
+            audit: &mut *audit,
+            known,
+            models,
+        };
+        variants.extend(builder.variant(at, table, &base)?);
+    }
+    if seen.is_empty() {
+        let at = settings.names_of(section).next();
+        if let Some(at) = at {
+            let message = "there is no variant: every model is a judge".to_owned();
+            let hint = format!("add [variants.NAME] with model = \"{}\"", at.name);
+            audit.tell_table(at, message, hint);
+        }
     }
     Ok(variants)
 }
-
-type Parameters = Map<String, Value>;
 
 /// What `[session]` gives to every variant.
 struct Base {
@@ -181,177 +149,97 @@ struct Base {
     limits: Limits,
 }
 
-struct Builder<'a> {
-    settings: &'a Settings,
-    known: Known<'a>,
-    problems: &'a mut Vec<Problem>,
+fn base(audit: &mut Audit<'_>, known: Known<'_>) -> Result<Base> {
+    let table: SessionTable = audit.settings.read(&["session"])?;
+    let limits: LimitsTable = audit.settings.read(&["session"])?;
+    let at = |key| ["session", key];
+    audit.names("tool", &at("tools"), &table.tools, known.tools);
+    audit.names(
+        "verifier",
+        &at("verifiers"),
+        &table.verifiers,
+        known.verifiers,
+    );
+    let prompt = prompt(audit, &at("prompt")).unwrap_or_else(|| Prompt {
+        text: DEFAULT_PROMPT.to_owned(),
+        file: None,
+        sha256: sha256_hex(DEFAULT_PROMPT.as_bytes()),
+    });
+    Ok(Base {
+        prompt,
+        tools: table.tools,
+        limits: limits.over(&Limits::default()),
+    })
 }
 
-impl Builder<'_> {
-    fn models(&mut self) -> Result<BTreeMap<String, (ModelConfig, Parameters)>> {
-        let mut models = BTreeMap::new();
-        for at in self.settings.names_of("models") {
-            // The problem of a bad name has been told where it was read.
-            let Ok(name) = VariantName::new(&at.name) else {
-                continue;
-            };
-            let table: ModelTable = self.settings.read(&["models", &at.name])?;
-            if self.settings.is_missing(&["models", &at.name, "kind"]) {
-                let problem = at.origin.problem(format!("model `{name}` has no kind"));
-                self.problems.push(problem.hint("add kind = \"scripted\""));
-            }
-            let model = ModelConfig {
-                name,
-                kind: ModelKind::Scripted {
-                    scripts: self.scripts(&at.name),
-                    latency: Duration::from_millis(table.latency_ms.into()),
-                },
-                tool_mode: table.tool_mode,
-                text_calls: table.text_calls,
-            };
-            models.insert(at.name.clone(), (model, parameters(&table.parameters)?));
-        }
-        Ok(models)
-    }
+struct Builder<'a, 'b> {
+    audit: &'a mut Audit<'b>,
+    known: Known<'a>,
+    models: &'a Models,
+}
 
-    fn base(&mut self) -> Result<Base> {
-        let table: SessionTable = self.settings.read(&["session"])?;
-        let limits: LimitsTable = self.settings.read(&["session"])?;
-        self.check(
-            "tool",
-            &["session", "tools"],
-            &table.tools,
-            self.known.tools,
-        );
-        self.check(
-            "verifier",
-            &["session", "verifiers"],
-            &table.verifiers,
-            self.known.verifiers,
-        );
-        let prompt = self
-            .prompt(&["session", "prompt"])
-            .unwrap_or_else(|| Prompt {
-                text: DEFAULT_PROMPT.to_owned(),
-                file: None,
-                sha256: sha256_hex(DEFAULT_PROMPT.as_bytes()),
-            });
-        Ok(Base {
-            prompt,
-            tools: table.tools,
-            limits: limits.over(&Limits::default()),
-        })
-    }
-
-    fn variant(
-        &mut self,
-        at: &Name,
-        table: VariantTable,
-        models: &BTreeMap<String, (ModelConfig, Parameters)>,
-        base: &Base,
-    ) -> Result<Option<Variant>> {
+impl Builder<'_, '_> {
+    fn variant(&mut self, at: &Name, table: VariantTable, base: &Base) -> Result<Option<Variant>> {
+        let path = |key| ["variants", at.name.as_str(), key];
         if let Some(tools) = &table.tools {
-            let path = ["variants", at.name.as_str(), "tools"];
-            self.check("tool", &path, tools, self.known.tools);
+            self.audit
+                .names("tool", &path("tools"), tools, self.known.tools);
         }
-        let prompt = self.prompt(&["variants", &at.name, "prompt"]);
+        let prompt = prompt(self.audit, &path("prompt"));
         let model = self.model_of(at, table.model.as_deref());
-        let (Ok(name), Some((model, base_parameters))) = (
+        let (Ok(name), Some(model)) = (
             VariantName::new(&at.name),
-            model.and_then(|m| models.get(m)),
+            model.and_then(|model| self.models.get(model)),
         ) else {
             return Ok(None);
         };
-        let mut merged = base_parameters.clone();
-        merged.extend(parameters(&table.parameters)?);
+        let own = parameters(&table.parameters)?;
+        for misfit in model.faults(&own) {
+            self.audit.tell(&path("parameters"), misfit);
+        }
+        let (model, parameters) = model.asked_with(own);
         Ok(Some(Variant {
             name,
-            model: model.clone(),
+            model,
             prompt: prompt.unwrap_or_else(|| base.prompt.clone()),
             tools: table.tools.unwrap_or_else(|| base.tools.clone()),
             limits: table.limits.over(&base.limits),
-            parameters: merged,
+            parameters,
         }))
     }
 
     /// The model that a variant names, if there is one of this name.
     fn model_of<'m>(&mut self, at: &Name, model: Option<&'m str>) -> Option<&'m str> {
-        let names: Vec<&str> = self
-            .settings
-            .names_of("models")
-            .map(|n| n.name.as_str())
-            .collect();
         let path = ["variants", at.name.as_str(), "model"];
-        let Some(model) = model else {
-            if !self.settings.is_missing(&path) {
-                return None;
-            }
-            let message = format!("variant `{}` has no model", at.name);
-            let hint = format!("add model = one of {}", names.join(", "));
-            self.problems.push(at.origin.problem(message).hint(hint));
-            return None;
-        };
-        if names.contains(&model) {
-            return Some(model);
+        if let Some(model) = model {
+            return self.audit.model(&path, model).then_some(model);
         }
-        let misfit = Misfit {
-            message: format!("unknown model `{model}`; known are {}", names.join(", ")),
-            hint: did_you_mean(model, &names),
-        };
-        self.tell(&path, misfit);
+        if self.audit.settings.is_missing(&path) {
+            let message = format!("variant `{}` has no model", at.name);
+            let names: Vec<&str> = self.audit.settings.names("models").collect();
+            let hint = format!("add model = one of {}", names.join(", "));
+            self.audit.tell_table(at, message, hint);
+        }
         None
     }
-
-    fn scripts(&mut self, model: &str) -> Option<ScriptFile> {
-        let path = ["models", model, "scripts"];
-        let file = self.settings.located(&path)?;
-        match input::bytes(&file.path) {
-            Ok(bytes) => Some(ScriptFile {
-                sha256: sha256_hex(&bytes),
-                file,
-            }),
-            Err(e) => {
-                self.tell(&path, unreadable(&file, &e));
-                None
-            }
-        }
-    }
-
-    fn prompt(&mut self, path: &[&str]) -> Option<Prompt> {
-        let file = self.settings.located(path)?;
-        match input::text(&file.path) {
-            Ok(text) if text.trim().is_empty() => {
-                let message = format!("{} is empty", file.path.display());
-                self.tell(path, message.into());
-                None
-            }
-            Ok(text) => Some(Prompt {
-                sha256: sha256_hex(text.as_bytes()),
-                text,
-                file: Some(file),
-            }),
-            Err(e) => {
-                self.tell(path, unreadable(&file, &e));
-                None
-            }
-        }
-    }
-
-    fn check(&mut self, what: &str, path: &[&str], names: &[String], known: &[&str]) {
-        for misfit in check_names(what, names, known) {
-            self.tell(path, misfit);
-        }
-    }
-
-    fn tell(&mut self, path: &[&str], misfit: Misfit) {
-        self.problems.push(self.settings.problem(path, misfit));
-    }
 }
 
-fn unreadable(file: &Located, error: &std::io::Error) -> Misfit {
-    format!("{} cannot be read: {error}", file.path.display()).into()
-}
-
-fn parameters(table: &toml::Table) -> Result<Parameters> {
-    json_table(table).map_err(Error::internal)
+fn prompt(audit: &mut Audit<'_>, path: &[&str]) -> Option<Prompt> {
+    let file = audit.settings.located(path)?;
+    match input::text(&file.path) {
+        Ok(text) if text.trim().is_empty() => {
+            let message = format!("{} is empty", file.path.display());
+            audit.tell(path, message);
+            None
+        }
+        Ok(text) => Some(Prompt {
+            sha256: sha256_hex(text.as_bytes()),
+            text,
+            file: Some(file),
+        }),
+        Err(e) => {
+            audit.tell(path, unreadable(&file, &e));
+            None
+        }
+    }
 }

@@ -29,7 +29,7 @@ impl Resolved {
         for header in self.settings.headers() {
             let title = format!("\n[{}]", show(&header));
             let section = section(before, &title);
-            let _ = writeln!(out, "{title}");
+            let mut entries = String::new();
             for (key, path) in self.settings.keys_of(&header) {
                 let Some(setting) = self.settings.get(&path) else {
                     continue;
@@ -41,7 +41,10 @@ impl Resolved {
                     .map_or_else(|| in_short(&setting.origin), str::to_owned);
                 // A comment ends with its line, whatever a file is called.
                 let origin = origin.replace(char::is_control, " ");
-                let _ = writeln!(out, "{entry}{origin}");
+                let _ = writeln!(entries, "{entry}{origin}");
+            }
+            if !entries.is_empty() {
+                let _ = write!(out, "{title}\n{entries}");
             }
         }
         out

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::domain::{BoxFuture, CaseId, OnBehalf, Usage};
 
+pub use cassette::{Cassette, Tape};
 pub use money::Purse;
 pub use normalise::{Normalised, Options, Repair};
 pub use openai::OpenAi;
@@ -14,6 +15,7 @@ pub use watch::{Seen, Waiting, Watch};
 pub use wire::{Conversation, Shape};
 
 mod call_id;
+pub mod cassette;
 pub mod gateway;
 pub mod money;
 pub mod normalise;

@@ -127,6 +127,23 @@ pub struct Variant {
     /// Absent when no price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// What a cassette answers from; absent for other models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
+}
+
+/// The variant of another run whose replies a cassette gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Recorded {
+    /// The run's id.
+    pub run: String,
+    /// Its variant.
+    pub variant: VariantName,
+    /// The kind of the model that was recorded: `scripted` or `openai`; of a recording of a
+    /// cassette, that of the first.
+    pub kind: String,
+    /// SHA-256 over its replies, in hex.
+    pub replies_sha256: String,
 }
 
 /// A prompt with its digest.
@@ -249,6 +266,7 @@ pub(super) mod tests {
                 limits: Limits::default(),
                 parameters: Map::new(),
                 price: None,
+                recorded: None,
             }],
             inputs: Inputs {
                 cases: "cases.jsonl".to_owned(),

@@ -22,6 +22,7 @@ fn a_resolved_config_resolves_to_the_same() {
             flags: &[],
             models: &[],
             known: KNOWN,
+            recordings: &OneRun,
         })
         .unwrap();
         assert_eq!(again.meaning(), first.meaning(), "{text}");
@@ -44,6 +45,8 @@ seeds = "3..5" # --seeds
 run_seed = 0 # default
 concurrency = 64 # default
 until = "none" # default
+max_cost_usd = "none" # default
+probe = true # default
 sealed = "../../x/s.jsonl" # farm.toml:2
 unscored = false # default
 
@@ -91,60 +94,119 @@ model = "gpt-4.1" # farm.toml:26
     }
 }
 
+/// Two values of a key that are not the same.
+fn values(key: &Key) -> (&'static str, &'static str) {
+    match key.path {
+        // These name something that must be there, or have a form of their own.
+        "session.tools" | "variants.*.tools" => ("['calculator']", "['file_read']"),
+        "session.verifiers" => ("['schema']", "['repeat']"),
+        "variants.*.model" | "session.judge.model" | "score.judge" => ("'m'", "'n'"),
+        "tools.web_fetch.pages" => ("'a'", "'b'"),
+        "models.*.scripts" => ("'a.jsonl'", "'b.jsonl'"),
+        "models.*.from" => ("'run/v'", "'other/v'"),
+        "models.*.base_url" => ("'http://a'", "'http://b'"),
+        "models.*.api_key_env" => ("'A_KEY'", "'B_KEY'"),
+        "models.*.api_key_header" => ("'x-a'", "'x-b'"),
+        "suite.cases" => ("'fixed'", "'sample'"),
+        "models.*.tool_mode" => ("'native'", "'json'"),
+        "models.*.response_format" => ("'json_schema'", "'none'"),
+        _ => match key.kind {
+            Kind::Switch => ("true", "false"),
+            Kind::Count { .. } | Kind::Amount | Kind::Price | Kind::Seconds | Kind::Seeds => {
+                ("11", "12")
+            }
+            Kind::Share => ("0.5", "0.6"),
+            Kind::Cap => ("11", "'none'"),
+            Kind::Path | Kind::Text => ("'a.md'", "'b.md'"),
+            Kind::Time => ("'8h'", "'none'"),
+            Kind::Json => ("{ a = 1 }", "{ a = 2 }"),
+            Kind::Texts => ("{ a = '1' }", "{ a = '2' }"),
+            Kind::Choice(_) | Kind::Names => panic!("{}: which?", key.path),
+        },
+    }
+}
+
+/// The digest of a config that sets this key to this value, and else what it needs.
+fn digest_with(key: &Key, value: &str) -> String {
+    let mut lines = vec![
+        ("models.n.kind", "'scripted'"),
+        ("models.n.text_calls", "true"),
+    ];
+    lines.extend(match key.only {
+        ["openai"] => vec![
+            ("models.m.kind", "'openai'"),
+            ("models.m.base_url", "'http://a'"),
+            ("models.m.model", "'large'"),
+            ("models.m.api_key_env", "'A_KEY'"),
+            ("models.m.price.input", "1"),
+            ("models.m.price.output", "2"),
+            ("models.m.parameters", "{ max_tokens = 9 }"),
+        ],
+        ["cassette"] => vec![("models.m.kind", "'cassette'")],
+        _ => vec![("models.m.kind", "'scripted'")],
+    });
+    match key.parts().next() {
+        Some("variants") => lines.push(("variants.v.model", "'m'")),
+        Some("session") if key.path.contains("judge") => {
+            lines.extend([
+                ("session.judge.model", "'n'"),
+                ("session.judge.rubric", "'r'"),
+            ]);
+        }
+        _ => {}
+    }
+    let path = key.path.replace("variants.*", "variants.v");
+    let path = path.replace("models.*", "models.m");
+    lines.retain(|(other, _)| *other != path);
+    lines.push((&path, value));
+    let config: String = lines.iter().map(|(k, v)| format!("{k} = {v}\n")).collect();
+    let resolved = Fixture::new(&config).resolve(&[], &[], &[]);
+    let resolved = resolved.unwrap_or_else(|e| panic!("{config}{:?}", e.problems));
+    resolved.digest().unwrap()
+}
+
 /// The digest follows every key that is declared to mean something, and no other.
 #[test]
 fn the_digest_follows_the_meaning() {
-    let values = |key: &Key| match key.path {
-        // These name something that must be there.
-        "session.tools" | "variants.*.tools" => ("['calculator']", "['file_read']"),
-        "session.verifiers" => ("['schema']", "['repeat']"),
-        "variants.*.model" => ("'m'", "'n'"),
-        "tools.web_fetch.pages" => ("'a'", "'b'"),
-        "models.*.scripts" => ("'a.jsonl'", "'b.jsonl'"),
-        _ => match key.kind {
-            Kind::Switch => ("true", "false"),
-            Kind::Count { .. } | Kind::Amount | Kind::Seeds => ("11", "12"),
-            Kind::Share => ("0.5", "0.6"),
-            Kind::Choice(&[first, second]) => (first, second),
-            Kind::Choice(_) => ("scripted", "scripted"),
-            Kind::Path | Kind::Text => ("'a.md'", "'b.md'"),
-            Kind::Names => ("[]", "[]"),
-            Kind::Time => ("'8h'", "'none'"),
-            Kind::Json => ("{ a = 1 }", "{ a = 2 }"),
-        },
-    };
-    let base = "models.m.kind = 'scripted'\nmodels.n = { kind = 'scripted', text_calls = true }\n";
-    let mut changed = 0;
-    for key in KEYS {
-        let digest = |value: &str| {
-            let value = match key.kind {
-                Kind::Choice(_) => format!("'{value}'"),
-                _ => value.to_owned(),
-            };
-            let path = key.path.replace("variants.*", "variants.v");
-            let path = path.replace("models.*", "models.m");
-            let mut config = format!("{path} = {value}\n");
-            if key.path != "models.*.kind" {
-                config.insert_str(0, base);
-            }
-            if path.starts_with("variants") && key.path != "variants.*.model" {
-                config += "variants.v.model = 'm'\n";
-            }
-            let resolved = Fixture::new(&config).resolve(&[], &[], &[]);
-            let resolved = resolved.unwrap_or_else(|e| panic!("{config}{:?}", e.problems));
-            resolved.digest().unwrap()
-        };
+    for key in KEYS.iter().filter(|key| key.path != "models.*.kind") {
         let (a, b) = values(key);
-        if a == b {
-            // There is one kind of model so far.
-            assert_eq!(key.path, "models.*.kind");
-            continue;
-        }
-        let follows = digest(a) != digest(b);
+        let follows = digest_with(key, a) != digest_with(key, b);
         assert_eq!(follows, key.class == Class::Meaning, "{}", key.path);
-        changed += 1;
     }
-    assert_eq!(changed, KEYS.len() - 1);
+    let kinds = [
+        "kind = 'scripted'",
+        "kind = 'openai', base_url = 'http://a', model = 'm'",
+        "kind = 'cassette', from = 'run/v'",
+    ];
+    let digests = kinds.map(|kind| {
+        let config = format!("models.m = {{ {kind} }}");
+        resolve_text(&config).digest().unwrap()
+    });
+    let distinct: std::collections::BTreeSet<_> = digests.iter().collect();
+    assert_eq!(distinct.len(), keys::MODEL_KINDS.len());
+}
+
+/// Runs of an older farm go on: what a later one adds is not in their meaning.
+#[test]
+fn what_the_committed_results_mean_stays() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = fs::read_to_string(home.join("results/suite/manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let now = resolve(&Sources {
+        file: ConfigFile::Named(&home.join(DEFAULT_FILE)),
+        env: &[],
+        flags: &[],
+        models: &[],
+        known: KNOWN,
+        recordings: &OneRun,
+    });
+    let now = now.unwrap().meaning();
+    assert_eq!(differences(&manifest["meaning"], &now), []);
+    assert_eq!(
+        digest(&serde_json::json!({"config": now, "inputs": manifest["inputs"]["sha256"]}))
+            .unwrap(),
+        manifest["digest"].as_str().unwrap()
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The layers together: values and origins.
 
+mod live;
 mod meaning;
 mod problems;
 mod resume;
@@ -11,12 +12,42 @@ use tempfile::TempDir;
 use toml::Value;
 
 use super::*;
-use crate::domain::{Reading, ToolMode};
+use crate::domain::{Price, Reading, ToolMode};
 
 const KNOWN: Known<'_> = Known {
     tools: &["calculator", "file_read", "web_fetch"],
     verifiers: &["schema", "budget", "repeat"],
 };
+
+/// Knows one run, `run`, with one variant, `v`.
+#[derive(Debug)]
+struct OneRun;
+
+impl Recordings for OneRun {
+    fn find(&self, from: &str, folder: &Path) -> Result<Cassette> {
+        let digit = match from {
+            "run" | "run/v" => "1",
+            "other/v" => "2",
+            _ if folder.join(from).ends_with("run/v") => "1",
+            _ => {
+                let trace = Problem::at(Path::new("trace"), 3, 7, "is damaged");
+                return Err(Error {
+                    message: format!("there is no run {from}"),
+                    ..Error::problems(vec![trace]).hint("look for one")
+                });
+            }
+        };
+        Ok(Cassette {
+            run: folder.join("run"),
+            id: "20260901T000000Z-abcdef".to_owned(),
+            variant: "v".parse().unwrap(),
+            replies_sha256: digit.repeat(64),
+            kind: "openai".to_owned(),
+            model: "large".to_owned(),
+            price: None,
+        })
+    }
+}
 
 /// A folder with a config `farm.toml` and the files that it may name.
 struct Fixture {
@@ -61,6 +92,7 @@ impl Fixture {
             flags,
             models: &models,
             known: KNOWN,
+            recordings: &OneRun,
         })
     }
 
@@ -90,6 +122,7 @@ fn without_a_file_one_scripted_model_runs() {
         flags: &[],
         models: &[],
         known: KNOWN,
+        recordings: &OneRun,
     };
     let resolved = resolve(&sources(ConfigFile::IfPresent(&missing))).unwrap();
     assert_eq!(resolved.run.seeds.range(), 0..1);
@@ -234,7 +267,9 @@ fn variants_take_what_they_do_not_say_from_session_and_model() {
         (ToolMode::Native, ToolMode::Json)
     );
     assert!(plain.model.text_calls);
-    let ModelKind::Scripted { scripts, latency } = &short.model.kind;
+    let ModelKind::Scripted { scripts, latency } = &short.model.kind else {
+        panic!("{:?}", short.model.kind)
+    };
     let scripts = scripts.as_ref().unwrap();
     assert_eq!(scripts.file.written, "a.jsonl");
     assert!(scripts.file.path.is_absolute());
@@ -275,6 +310,7 @@ fn the_shipped_config_is_sound() {
         flags: &[],
         models: &[],
         known: KNOWN,
+        recordings: &OneRun,
     })
     .unwrap();
     assert!(resolved.tools.web_fetch_pages.is_some());

@@ -51,8 +51,8 @@ F:13:9: session.tools: unknown tool `calculater`; known are calculator, file_rea
 F:14:13: session.verifiers: unknown verifier `shema`; known are schema, budget, repeat; did you mean `schema`?
 F:15:10: session.prompt: D/none.md cannot be read: No such file or directory (os error 2)
 F:16:15: session.max_seconds: must be a positive, finite number, is -1; leave the key out to set no limit
-F:18:8: models.a.kind: "scriptd" is not known here, only scripted; did you mean `scripted`?
-F:19:9: model `b` has no kind; add kind = "scripted"
+F:18:8: models.a.kind: "scriptd" is not known here, only scripted, openai, cassette; did you mean `scripted`?
+F:19:9: model `b` has no kind; add kind = one of "scripted", "openai", "cassette"
 F:20:9: "no/slash" is not a valid variant name: use 1 to 128 of A-Z a-z 0-9 . _ - and begin with a letter or digit
 F:23:9: variants.v.model: unknown model `c`; known are a, b, no/slash
 F:24:9: variants.v.tools: names `calculator` twice
@@ -79,7 +79,7 @@ fn what_is_not_toml() {
         ),
         (
             "x = 1e999\n[run]\nrun_seed = 99999999999999999999\n",
-            "F:1:1: unknown key `x`; known here are suite, run, session, tools, models, variants\nF:3:12: run.run_seed: ",
+            "F:1:1: unknown key `x`; known here are suite, run, session, score, tools, models, variants\nF:3:12: run.run_seed: ",
         ),
     ];
     for (config, want) in table {
@@ -131,19 +131,6 @@ run: is a table, not a key
 run.seed: unknown key; did you mean `seeds`?
 variants.v.limits.max_steps: there is no [variants.v] to change";
     assert_eq!(fixture.problems(&env, &flags, &["fat"]), want);
-}
-
-/// A cap that nothing keeps would be worse than none.
-#[test]
-fn a_run_has_no_money_cap_yet() {
-    let fixture = Fixture::new("[run]\nmax_cost_usd = 1\n");
-    let flags = [("run.max_cost_usd", Value::Integer(1))];
-    let said = fixture.problems(&[("FARM_RUN_MAX_COST_USD", "1")], &flags, &[]);
-    let said: Vec<&str> = said.lines().collect();
-    assert_eq!(said.len(), 3, "{said:#?}");
-    assert!(said[0].starts_with("F:2:1: unknown key `run.max_cost_usd`"));
-    assert!(said[1].starts_with("FARM_RUN_MAX_COST_USD: no key of the config"));
-    assert!(said[2].starts_with("run.max_cost_usd: unknown key"));
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn of_run(fixture: &Fixture, text: &str, flags: &[(&str, Value)]) -> Resolved {
         flags,
         models: &[],
         known: KNOWN,
+        recordings: &OneRun,
     });
     resolved.unwrap_or_else(|e| panic!("{text}\n{:?}", e.problems))
 }

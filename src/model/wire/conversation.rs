@@ -65,6 +65,12 @@ impl Conversation {
         conversation
     }
 
+    /// A conversation of the same shape that begins with another system prompt.
+    #[must_use]
+    pub fn anew(&self, system: &str) -> Self {
+        Self::opening(self.shape.clone(), system)
+    }
+
     /// A conversation that goes on from this opening with a task, byte for byte.
     #[must_use]
     pub fn about(&self, task: &str) -> Self {

@@ -54,6 +54,25 @@ impl Shape {
         })
     }
 
+    /// `{parameters, tool_mode, tools}`, as the digest of a request takes them.
+    #[expect(clippy::expect_used, reason = "the tail of a request is written above")]
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut request = b"{\"messages\":[".to_vec();
+        request.extend_from_slice(&self.tail);
+        let mut value: Value = serde_json::from_slice(&request).expect("a request");
+        if let Some(request) = value.as_object_mut() {
+            request.shift_remove("messages");
+        }
+        value
+    }
+
+    /// Whether the model gets its own reasoning back.
+    #[must_use]
+    pub fn send_reasoning(&self) -> bool {
+        self.send_reasoning
+    }
+
     /// How the model calls tools.
     #[must_use]
     pub fn tool_mode(&self) -> ToolMode {

@@ -1,0 +1,143 @@
+//! From the models of a config to models that answer.
+
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::recordings::Recordings;
+use crate::{
+    config::{ModelConfig, ModelKind, ScriptFile},
+    domain::{Case, CaseId, Script},
+    error::{Error, Problem, Result},
+    model::{self, Cassette, Model, Scripted, Scripts, ScriptsError},
+    report::text,
+};
+
+/// The file and line of a case.
+pub(super) type Place<'a> = &'a dyn Fn(&CaseId) -> (&'a Path, usize);
+
+/// What models are made of beside their config.
+pub(super) struct Makings<'a> {
+    /// The cases that are run.
+    pub cases: &'a [Case],
+    /// The seeds of each.
+    pub seeds: Range<u64>,
+    /// All scripts, by the file that they stand in.
+    pub scripts: &'a BTreeMap<PathBuf, Vec<Script>>,
+    /// All recordings.
+    pub recordings: &'a Recordings,
+    /// Where the cases stand.
+    pub place: Place<'a>,
+}
+
+/// How the model's replies are read.
+pub(super) fn options(model: &ModelConfig) -> model::Options {
+    model::Options {
+        tool_mode: model.tool_mode,
+        text_calls: model.text_calls,
+    }
+}
+
+/// What shares a cap on sessions in flight.
+pub(super) fn endpoint(model: &ModelConfig) -> String {
+    match &model.kind {
+        ModelKind::OpenAi(live) => match &live.api_key_env {
+            Some(key) => format!("{} ({key})", live.base_url),
+            None => live.base_url.clone(),
+        },
+        kind => kind.as_str().to_owned(),
+    }
+}
+
+impl Makings<'_> {
+    /// The model that a config means.
+    ///
+    /// # Errors
+    /// When it could not answer.
+    pub fn model(&self, model: &ModelConfig) -> Result<Arc<dyn Model>> {
+        match &model.kind {
+            ModelKind::Scripted { scripts, latency } => {
+                self.scripted(model, scripts.as_ref(), *latency)
+            }
+            // TODO(live models): the client on its gateway.
+            ModelKind::OpenAi(_) => Err(Error::input(format!(
+                "model {}: kind openai is not wired yet",
+                model.name
+            ))),
+            ModelKind::Cassette(cassette) => {
+                let recording = self.recordings.of(cassette)?;
+                let (tape, source) = (recording.tape, recording.source);
+                let cassette = Cassette::new(model.name.as_str(), tape, source, options(model));
+                Ok(Arc::new(cassette))
+            }
+        }
+    }
+
+    /// A scripted model that has a script for every session.
+    fn scripted(
+        &self,
+        model: &ModelConfig,
+        from: Option<&ScriptFile>,
+        latency: Duration,
+    ) -> Result<Arc<dyn Model>> {
+        let scripts = self.scripts_of(model, from)?;
+        let latency = (!latency.is_zero()).then_some(latency);
+        let (name, options) = (model.name.as_str(), options(model));
+        Ok(Arc::new(Scripted::new(name, scripts, options, latency)))
+    }
+
+    /// The scripts of a scripted model, those of a file and of the cases: one for every session.
+    ///
+    /// # Errors
+    /// When a case has none, or two.
+    pub fn scripts_of(&self, model: &ModelConfig, from: Option<&ScriptFile>) -> Result<Scripts> {
+        let name = model.name.as_str();
+        let file = from.map(|from| from.file.path.as_path());
+        let of_file = file.and_then(|file| self.scripts.get(file));
+        let inline = self
+            .cases
+            .iter()
+            .filter_map(|case| Some((case.id.clone(), case.script.clone()?)));
+        let scripts =
+            Scripts::new(of_file.cloned().unwrap_or_default(), inline).map_err(|errors| {
+                let problem = |error: &ScriptsError| {
+                    let (file, line) = (self.place)(error.case());
+                    Problem::at(file, line, 0, format!("model {name}: {error}"))
+                };
+                Error::problems(errors.iter().map(problem).collect())
+            })?;
+        self.check_scripts(name, file, &scripts)?;
+        Ok(scripts)
+    }
+
+    /// A session without a script would fail at its first turn: better to say so before anything
+    /// runs.
+    fn check_scripts(&self, model: &str, file: Option<&Path>, scripts: &Scripts) -> Result<()> {
+        let without: Vec<&CaseId> = self
+            .cases
+            .iter()
+            .filter(|case| !scripts.covers(&case.id, self.seeds.clone()))
+            .map(|case| &case.id)
+            .collect();
+        let Some((at, line)) = without.first().map(|case| (self.place)(case)) else {
+            return Ok(());
+        };
+        let some = text::named(&without, 5);
+        let hint = match file {
+            Some(file) => format!(
+                "add lines {{\"case\":ID,\"script\":[…]}} to {}",
+                file.display()
+            ),
+            None => {
+                format!("give the cases a `script`, or name a file: `scripts` in [models.{model}]")
+            }
+        };
+        let message = format!("model {model} has no script for {some}");
+        let problem = Problem::at(at, line, 0, message).hint(hint);
+        Err(Error::problems(vec![problem]))
+    }
+}
