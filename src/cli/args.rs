@@ -147,6 +147,12 @@ pub struct RunArgs {
     /// The run's folder, absent or empty [default: results/runs/<id>]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Run nothing: say how many sessions, calls and tokens it would be, and what they may cost
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Take what a session takes from this run, or RUN/VARIANT
+    #[arg(long, value_name = "RUN", requires = "dry_run")]
+    pub pilot: Option<String>,
     #[command(flatten)]
     pub show: ShowArgs,
 }

@@ -1,6 +1,7 @@
 //! Live models: their endpoints and clients, and the money that they share.
 
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, HashMap},
     env,
     sync::Arc,
@@ -11,13 +12,14 @@ use secrecy::SecretString;
 use crate::{
     config::{self, ModelConfig, ModelKind, Resolved},
     domain::Clock,
-    error::{Error, Result},
+    error::{Context, Error, Result},
     model::{
         self, Model, OpenAi,
         gateway::{Endpoint, EndpointOptions, Line, Till},
-        money::{Account, Money},
+        money::{Account, Money as Cap},
         openai::{Client, ClientOptions, Proxies, ResponseFormat, Settings},
     },
+    store::{CallBooks, Handle, Money},
 };
 
 /// What the live models of a run share.
@@ -27,7 +29,7 @@ pub(super) struct Live<'a> {
     /// The place of each model's account, by the model's name.
     accounts: BTreeMap<&'a str, usize>,
     /// By address and key.
-    endpoints: HashMap<(&'a str, Option<&'a str>), Arc<Endpoint>>,
+    endpoints: RefCell<HashMap<(String, Option<String>), Arc<Endpoint>>>,
     proxies: Proxies,
     /// Keys that are missing are no problem: nothing will be asked.
     is_dry: bool,
@@ -46,12 +48,12 @@ impl<'a> Live<'a> {
                 caps.push(Account::new(live.max_cost_usd, 0.0));
             }
         }
-        let money = Money::new(Account::new(config.run.max_cost_usd, 0.0), caps);
+        let money = Cap::new(Account::new(config.run.max_cost_usd, 0.0), caps);
         Self {
             config,
             till: Arc::new(Till::new(money, Clock::system())),
             accounts,
-            endpoints: HashMap::new(),
+            endpoints: RefCell::default(),
             proxies: proxies(),
             is_dry,
         }
@@ -62,9 +64,9 @@ impl<'a> Live<'a> {
     /// # Errors
     /// When its key is not there, or something cannot be sent.
     pub fn model(
-        &mut self,
-        model: &'a ModelConfig,
-        live: &'a config::OpenAi,
+        &self,
+        model: &ModelConfig,
+        live: &config::OpenAi,
         options: model::Options,
     ) -> Result<Arc<dyn Model>> {
         let client = Client::new(&ClientOptions {
@@ -103,22 +105,21 @@ impl<'a> Live<'a> {
         Ok(Arc::new(OpenAi::new(client, line, settings)))
     }
 
-    /// The money of the run, with each live model's account; none when no model is live.
-    pub fn purse(self) -> Option<Purse> {
+    /// The money of the run, with each live model's account.
+    pub fn into_funds(self) -> Funds {
         let accounts = self.accounts.into_iter();
-        let accounts: BTreeMap<String, usize> =
-            accounts.map(|(name, at)| (name.to_owned(), at)).collect();
-        (!accounts.is_empty()).then_some(Purse {
+        Funds {
             till: self.till,
-            accounts,
-        })
+            accounts: accounts.map(|(name, at)| (name.to_owned(), at)).collect(),
+        }
     }
 
     /// Models of one address and key share its slots and rates.
-    fn endpoint(&mut self, live: &'a config::OpenAi) -> Arc<Endpoint> {
+    fn endpoint(&self, live: &config::OpenAi) -> Arc<Endpoint> {
         let slots_max = live.slots_max.unwrap_or(self.config.run.concurrency);
-        let key = (live.base_url.as_str(), live.api_key_env.as_deref());
-        let endpoint = self.endpoints.entry(key).or_insert_with(|| {
+        let key = (live.base_url.clone(), live.api_key_env.clone());
+        let mut endpoints = self.endpoints.borrow_mut();
+        let endpoint = endpoints.entry(key).or_insert_with(|| {
             Arc::new(Endpoint::new(EndpointOptions {
                 host: host(&live.base_url).to_owned(),
                 slots_start: live.slots_start,
@@ -154,16 +155,36 @@ impl<'a> Live<'a> {
 }
 
 /// The money of a run, with each live model's account.
-pub(super) struct Purse {
-    /// The money, and the books once there are some.
-    pub till: Arc<Till>,
+pub(super) struct Funds {
+    till: Arc<Till>,
     /// The place of each model's account, by the model's name.
-    pub accounts: BTreeMap<String, usize>,
+    accounts: BTreeMap<String, usize>,
+}
+
+impl Funds {
+    /// Opens the books of a run in which that much has been spent.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub async fn open(&self, store: Handle, spent: &Money) -> Result<()> {
+        for (model, spent) in &spent.models {
+            // The money of a model that was taken out of the config is spent all the same.
+            match self.accounts.get(model) {
+                Some(account) => self.till.money().book(*account, spent.booked_usd),
+                None => self.till.money().book_for_run(spent.booked_usd),
+            }
+        }
+        let books = Arc::new(CallBooks::new(store));
+        let opened = self.till.open(books, spent.next_call).await;
+        opened.internal(|| "the books of the run".to_owned())
+    }
 }
 
 /// The host of an address, with its port if it has one.
 pub(super) fn host(base_url: &str) -> &str {
-    let rest = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+    let rest = base_url
+        .split_once("://")
+        .map_or(base_url, |(_, rest)| rest);
     rest.split('/').next().unwrap_or(rest)
 }
 

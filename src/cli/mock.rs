@@ -12,6 +12,7 @@ use tokio::{
 use super::{
     args::{InputArgs, MockArgs},
     exit::{Exit, print, say},
+    live::Live,
     models::Makings,
     recordings::Recordings,
     setup,
@@ -103,6 +104,7 @@ fn scripts(args: &MockArgs) -> Result<(ModelConfig, Answers)> {
         seeds: seeds.clone(),
         scripts: &inputs.scripts,
         recordings: &Recordings::default(),
+        live: &Live::of(&inputs.config, true),
         place: &place,
     };
     let ModelKind::Scripted { scripts: from, .. } = &model.kind else {

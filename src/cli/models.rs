@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::recordings::Recordings;
+use super::{live::Live, recordings::Recordings};
 use crate::{
     config::{ModelConfig, ModelKind, ScriptFile},
     domain::{Case, CaseId, Script},
@@ -30,6 +30,8 @@ pub(super) struct Makings<'a> {
     pub scripts: &'a BTreeMap<PathBuf, Vec<Script>>,
     /// All recordings.
     pub recordings: &'a Recordings,
+    /// What live models share.
+    pub live: &'a Live<'a>,
     /// Where the cases stand.
     pub place: Place<'a>,
 }
@@ -63,11 +65,7 @@ impl Makings<'_> {
             ModelKind::Scripted { scripts, latency } => {
                 self.scripted(model, scripts.as_ref(), *latency)
             }
-            // TODO(live models): the client on its gateway.
-            ModelKind::OpenAi(_) => Err(Error::input(format!(
-                "model {}: kind openai is not wired yet",
-                model.name
-            ))),
+            ModelKind::OpenAi(live) => self.live.model(model, live, options(model)),
             ModelKind::Cassette(cassette) => {
                 let recording = self.recordings.of(cassette)?;
                 let (tape, source) = (recording.tape, recording.source);

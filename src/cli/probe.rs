@@ -4,19 +4,39 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use tokio::runtime::Runtime;
 
+use super::{exit::say, setup::Ready};
 use crate::{
     domain::{Clock, OnBehalf, Purpose, SessionId},
     error::{Error, Result},
     model::{Caller, ModelError, ModelErrorKind, Request, Watch},
+    report::text::plural,
     run::Plan,
 };
+
+/// Probes the live variants of a run that is about to begin, unless the config says not to.
+///
+/// # Errors
+/// What is wrong with an endpoint.
+pub(super) fn before(runtime: &Runtime, ready: &Ready, is_told: bool) -> Result<()> {
+    if !ready.config.run.probe || ready.live.is_empty() {
+        return Ok(());
+    }
+    if is_told {
+        let n = plural(ready.live.len() as u64, "live variant");
+        say(&format!(
+            "asking each of {n} once; `--no-probe` begins without"
+        ));
+    }
+    runtime.block_on(probe(&ready.plan, &ready.live))
+}
 
 /// Sends the first request of the first session of each of these variants, and drops the reply.
 ///
 /// # Errors
 /// What is wrong with an endpoint, and what to do about it.
-pub(super) async fn probe(plan: &Plan, variants: &[usize]) -> Result<()> {
+async fn probe(plan: &Plan, variants: &[usize]) -> Result<()> {
     let errors = join_all(variants.iter().map(|variant| ask(plan, *variant))).await;
     let mut told: Vec<(String, &str)> = Vec::new();
     for error in errors.into_iter().flatten() {
@@ -55,7 +75,11 @@ async fn ask(plan: &Plan, variant: usize) -> Option<ModelError> {
         conversation: &plan.conversation(id),
         caller: &caller,
     };
-    let error = plan.variants[variant].model.complete(&request).await.err()?;
+    let error = plan.variants[variant]
+        .model
+        .complete(&request)
+        .await
+        .err()?;
     // The endpoint works: how long a request may be is the session's affair.
     (error.kind != ModelErrorKind::Context).then_some(error)
 }

@@ -33,6 +33,8 @@ pub(super) struct Request {
     pub sealed: PathBuf,
     /// The recordings that have been read.
     pub recordings: Recordings,
+    /// Nothing will be run: no key is needed.
+    pub is_dry: bool,
 }
 
 /// Which config file is read.
@@ -82,6 +84,7 @@ impl InputArgs {
             flags: flags.0,
             sealed: sealed_of(&self.cases),
             recordings: Recordings::default(),
+            is_dry: false,
         })
     }
 }

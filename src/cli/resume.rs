@@ -16,6 +16,7 @@ use super::{
     gates::Gates,
     hooks, manifest,
     opened::{Opened, RUNS},
+    probe,
     recordings::Recordings,
     request::{Config, Flags, Pick, Request, sealed_of},
     run::host,
@@ -52,6 +53,7 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
         }
     })?;
     let deadline = work::deadline(ready.config.run.until, began)?;
+    let runtime = work::runtime()?;
     changed::refuse(&before, &ready, &request.cases)?;
     gates.check(&ready)?;
     let past = past(&before, args, &ready)?;
@@ -60,9 +62,11 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     if !args.show.quiet {
         say_how_far(&ready, &past);
     }
+    probe::before(&runtime, &ready, !args.show.quiet)?;
     clear(&folder)?;
     let manifest = renew(&before, recorded.as_ref(), &ready, &request, began)?;
     let work = Work {
+        runtime,
         ready,
         folder,
         manifest,
@@ -184,6 +188,7 @@ fn request(args: &ResumeArgs, before: &Opened, recordings: Recordings) -> Result
         models: Vec::new(),
         flags: flags.0,
         recordings,
+        is_dry: false,
     })
 }
 

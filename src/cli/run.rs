@@ -8,9 +8,11 @@ use super::{
     args::RunArgs,
     done::Done,
     exit::Exit,
+    forecast,
     gates::Gates,
     hooks, manifest,
     opened::RUNS,
+    probe,
     setup::{self, Ready},
     work::{self, Past, Work},
 };
@@ -24,8 +26,13 @@ use crate::{
 pub(super) fn run(args: &RunArgs) -> Result<Exit> {
     let began = Timestamp::now();
     let gates = Gates::parse(&args.show.gates)?;
-    let ready = setup::prepare(&args.input.request()?)?;
+    let mut request = args.input.request()?;
+    request.is_dry = args.dry_run;
+    let ready = setup::prepare(&request)?;
     gates.check(&ready)?;
+    if args.dry_run {
+        return forecast::show(&ready, args);
+    }
     let (cases, out) = (&args.input.cases, args.out.as_deref());
     let done = execute(ready, cases, out, began, !args.show.quiet)?;
     done.conclude(&args.show, &gates)
@@ -45,14 +52,17 @@ pub(super) fn execute(
     if let Some(out) = out {
         store::folder::check_out(out, Path::new(RUNS))?;
     }
+    let runtime = work::runtime()?;
     let host = host();
     let place = out.map_or(Place::Under(Path::new(RUNS)), Place::At);
     apart(out.unwrap_or(Path::new(RUNS)), &ready)?;
+    probe::before(&runtime, &ready, progress)?;
     let (folder, lock, id) = RunFolder::create(place, began, &ready.digest, &host)?;
     let manifest = manifest::of(&ready, cases, (&id, folder.path()), began);
     // The folder was absent or empty: half a beginning would only be in the way of the next try.
     furnish(&folder, &manifest, &ready).inspect_err(|_| drop(folder.clear()))?;
     let work = Work {
+        runtime,
         ready,
         folder,
         manifest,

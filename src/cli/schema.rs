@@ -10,8 +10,8 @@ use super::{
 use crate::{
     config,
     domain::{
-        Case, Script, Summary, comparison::Comparison, failures::Failures, plan::StudyPlan,
-        trace::Record,
+        Case, Script, Summary, comparison::Comparison, failures::Failures, forecast::Forecast,
+        plan::StudyPlan, trace::Record,
     },
     error::{Context, Error, Result, nearest},
     report::status::Status,
@@ -23,11 +23,12 @@ use crate::{
 type Format = (&'static str, fn() -> Schema);
 
 /// The formats that have a schema, by name.
-const FORMATS: [Format; 13] = [
+const FORMATS: [Format; 14] = [
     ("case", read::<Case>),
     ("comparison", written::<Comparison>),
     ("config", config::schema),
     ("failures", written::<Failures>),
+    ("forecast", written::<Forecast>),
     ("manifest", written::<Manifest>),
     ("plan", written::<StudyPlan>),
     ("scores", written::<ScoreLine<'_>>),

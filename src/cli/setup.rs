@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::{
     leaks,
+    live::{Funds, Live},
     models::{self, Makings},
     recordings::Recordings,
     request::{Request, SEALED_FOLDER},
@@ -22,6 +23,7 @@ use crate::{
     error::{Context, Error, Problem, Result},
     run::{Plan, PlannedCase, Variant},
     score::{self, SealedSuite},
+    store::Durability,
     tool::{self, BuiltinOptions, Registry},
     verify::{self, Verifiers, VerifiersError},
 };
@@ -36,16 +38,34 @@ const KNOWN: Known<'static> = Known {
 pub(super) struct Ready {
     /// What is run.
     pub plan: Plan,
+    /// What live models are paid from.
+    pub funds: Funds,
     /// Who knows the answers; none with `--unscored`.
     pub sealed: Option<SealedSuite>,
     /// Where that was read from, or would be.
     pub sealed_file: PathBuf,
     /// The config.
     pub config: Resolved,
+    /// The variants that ask a live model, by their place in the plan.
+    pub live: Vec<usize>,
     /// SHA-256 over everything that gives the run its meaning.
     pub digest: String,
     /// Digests of the inputs, by name.
     pub inputs: BTreeMap<String, String>,
+}
+
+impl Ready {
+    /// What commits are to outlive: where a call costs money, also a loss of power.
+    pub fn durability(&self) -> Durability {
+        let is_priced = self.config.models().any(|model| match &model.kind {
+            ModelKind::OpenAi(live) => live.price.is_some_and(|p| p.input > 0.0 || p.output > 0.0),
+            _ => false,
+        });
+        match is_priced {
+            true => Durability::Power,
+            false => Durability::Process,
+        }
+    }
 }
 
 /// The inputs as read, with all that is wrong with them.
@@ -167,11 +187,13 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
             lines.get(case).copied().unwrap_or(0),
         )
     };
+    let live = Live::of(&config, request.is_dry);
     let makings = Makings {
         cases: &cases,
         seeds: config.run.seeds.range(),
         scripts: &scripts,
         recordings: &request.recordings,
+        live: &live,
         place: &place,
     };
     let variants = variants(&config, &makings)?;
@@ -189,8 +211,14 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
     let seeds = config.run.seeds.range();
     let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &registry)?;
     let digest = config::digest(&json!({ "config": config.meaning(), "inputs": digests }))?;
+    let funds = live.into_funds();
+    let live = (0..).zip(&config.variants);
+    let live = live.filter(|(_, v)| matches!(v.model.kind, ModelKind::OpenAi(_)));
+    let live = live.map(|(at, _)| at).collect();
     Ok(Ready {
         plan,
+        funds,
+        live,
         sealed,
         sealed_file,
         config,

@@ -39,6 +39,8 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Work on a run, in a folder that is locked and holds all but results.
 pub(super) struct Work {
+    /// What it runs on.
+    pub runtime: Runtime,
     /// What is run.
     pub ready: Ready,
     /// The run's folder.
@@ -79,6 +81,14 @@ pub(super) fn deadline(until: Until, now: Timestamp) -> Result<Option<f64>> {
         }
         moment => Ok(moment.map(|m| m.as_duration().as_secs_f64())),
     }
+}
+
+/// What a run and the probe before it run on.
+///
+/// # Errors
+/// When the system gives no threads.
+pub(super) fn runtime() -> Result<Runtime> {
+    Runtime::new().internal(|| "the async runtime did not start".to_owned())
 }
 
 impl Work {
@@ -127,6 +137,7 @@ impl Work {
     /// The run itself, from the first session to `summary.json`.
     fn run(self, past: Past, lock: &mut Held, span: &mut Span) -> Result<Over> {
         let Self {
+            runtime,
             ready,
             folder,
             manifest,
@@ -135,8 +146,8 @@ impl Work {
             progress,
             ..
         } = self;
-        let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
         let options = store::Options {
+            durability: ready.durability(),
             abort_at: faults.abort_at,
             ..store::Options::default()
         };
@@ -156,6 +167,8 @@ impl Work {
                 (store, on_record)
             }
         };
+        let spent = Reader::open(&folder.database())?.money()?;
+        runtime.block_on(ready.funds.open(store.handle(), &spent))?;
         let tally = Arc::new(Mutex::new(tally));
         let shutdown = Shutdown {
             stop_file: Some(folder.stop()),

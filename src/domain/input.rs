@@ -33,7 +33,7 @@ pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
 /// The whole of a text.
 ///
 /// # Errors
-/// As [`bytes`], and when it is not UTF-8.
+/// As [`self::bytes`], and when it is not UTF-8.
 pub fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;

@@ -63,7 +63,10 @@ pub(super) fn make(
     let broken = malform.then(|| broken(rendered.get(), place.tool_mode));
     let broken = broken.flatten();
     let said = broken.as_deref().unwrap_or(rendered.get());
-    let tokens = Tokens::of_bytes(envelope.request_bytes, text_bytes(said));
+    // A body that says what it took is charged so: a provider bills what it says.
+    let told = entry.raw.as_ref().and_then(told);
+    let counted = || Tokens::of_bytes(envelope.request_bytes, text_bytes(said));
+    let tokens = told.unwrap_or_else(counted);
     Reply {
         status: 200,
         body: match &entry.raw {
@@ -78,6 +81,15 @@ pub(super) fn make(
 /// The body of an error in the dialect. `kind` is its `type`.
 pub(super) fn error(status: u16, kind: &str, message: &str) -> String {
     json!({"error": {"message": message, "type": kind, "code": status}}).to_string()
+}
+
+/// The tokens that a body says it took.
+fn told(body: &Map<String, Value>) -> Option<Tokens> {
+    let usage = body.get("usage")?;
+    Some(Tokens {
+        input: usage["prompt_tokens"].as_u64()?,
+        output: usage["completion_tokens"].as_u64()?,
+    })
 }
 
 /// The status of a body that is an error: what its code says, or success, as some providers have

@@ -183,6 +183,12 @@ impl Money {
         self.settle(model, Pico::default(), Pico::at_least(usd));
     }
 
+    /// Books a cost of a model that has no account any more.
+    pub fn book_for_run(&self, usd: f64) {
+        let spent = Pico::at_least(usd);
+        self.accounts().run.settle(Pico::default(), spent);
+    }
+
     /// The account of the run as it stands.
     #[must_use]
     pub fn of_run(&self) -> Account {

@@ -173,6 +173,7 @@ fn every_change_is_seen_but_those_that_are_free() {
             "reply.id",
             "reply.system_fingerprint",
             "run",
+            "served.fingerprint",
             "ts"
         ]
     );
