@@ -40,7 +40,11 @@ fn begin_run(folder: &Folder, latency_ms: u32) -> Background {
 /// The status of `run`; none before there is a run.
 fn status(folder: &Folder) -> Option<Value> {
     let said = folder.farm(["status", "run", "--json"]);
-    let is_none = ["there is no run run", "it has no manifest.json"];
+    let is_none = [
+        "there is no run run",
+        "it has no manifest.json",
+        "the run in run has not begun",
+    ];
     if is_none.iter().any(|none| said.stderr.contains(none)) {
         return None;
     }

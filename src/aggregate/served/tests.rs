@@ -94,7 +94,7 @@ fn fingerprints_that_tell_nothing_apart_are_left_out() {
     let of = |n: usize| -> Vec<(usize, SessionRow)> {
         let session = |i: usize| {
             let served = vec![by("m", &i.to_string()), by("", &i.to_string())];
-            (i / 3, row(served, Some(i % 2 == 0)))
+            (i / 3, row(served, Some(i.is_multiple_of(2))))
         };
         (0..n).map(session).collect()
     };
