@@ -54,7 +54,7 @@ pub use outcome::{Outcome, Status};
 pub use price::Price;
 pub use record::{SessionRecord, StepFacts};
 pub use script::{Entry, Script, ScriptedCall};
-pub use seed::{draw, provider_seed, rng_seed};
+pub use seed::{draw, judge_seed, provider_seed, rng_seed};
 pub use served::Served;
 pub use summary::{
     Bounds, CaseSummary, CheckSummary, Label, Overall, SUMMARY_SCHEMA, Steps, Stratum, Summary,

@@ -37,6 +37,17 @@ pub fn draw(rng_seed: u64, t: u64, j: u64, total: u64) -> u64 {
         .unwrap_or(0)
 }
 
+/// The number behind the `attempt`-th try, from 0, of a question to a judge: the first is asked with
+/// the session's own, others with first 8 bytes, big endian, of SHA-256 over `farm-judge/1`, that
+/// and the try, one a line.
+#[must_use]
+pub fn judge_seed(rng_seed: u64, attempt: u32) -> u64 {
+    match attempt {
+        0 => rng_seed,
+        attempt => first_u64(&format!("farm-judge/1\n{rng_seed}\n{attempt}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
@@ -75,6 +86,13 @@ mod tests {
             }
         }
         crate::golden::check_count("seeds.json", draws, 30);
+    }
+
+    #[test]
+    fn each_try_of_a_judge_has_its_own_seed() {
+        let of_tries: Vec<u64> = (0..3).map(|attempt| judge_seed(7, attempt)).collect();
+        // sha256sum says so of "farm-judge/1\n7\n1" and "…2".
+        assert_eq!(of_tries, [7, 18290060705701551190, 7847558639909118543]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use crate::domain::{BoxFuture, CaseId, OnBehalf, Usage};
 
 pub use cassette::{Cassette, Tape};
+pub use judge::{Asked, Graded, Judge, Part};
 pub use money::Purse;
 pub use normalise::{Normalised, Options, Repair};
 pub use openai::OpenAi;
@@ -17,6 +18,7 @@ pub use wire::{Conversation, Shape};
 mod call_id;
 pub mod cassette;
 pub mod gateway;
+pub mod judge;
 pub mod money;
 pub mod normalise;
 pub mod openai;
@@ -189,9 +191,11 @@ pub enum Retry {
     Later,
 }
 
-impl std::fmt::Display for ModelErrorKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+impl ModelErrorKind {
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
             Self::Auth => "auth",
             Self::NotFound => "not_found",
             Self::QuotaExhausted => "quota_exhausted",
@@ -207,7 +211,13 @@ impl std::fmt::Display for ModelErrorKind {
             Self::Stopped(Stop::Model) => "model_out_of_money",
             Self::Stopped(Stop::Run) => "run_out_of_money",
             Self::BooksLost => "books_lost",
-        })
+        }
+    }
+}
+
+impl std::fmt::Display for ModelErrorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

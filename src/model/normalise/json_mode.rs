@@ -40,7 +40,7 @@ pub(super) fn read(text: String, cut: bool, repairs: &mut Vec<Repair>) -> Normal
 }
 
 /// The JSON value that the text is, or the only object in it.
-fn find<'a>(
+pub(super) fn find<'a>(
     text: &'a str,
     repairs: &mut Vec<Repair>,
 ) -> Result<(&'a str, Value), serde_json::Error> {

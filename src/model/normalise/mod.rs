@@ -7,7 +7,7 @@ mod json_mode;
 mod text;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 
 pub use self::body::usage_of;
 use self::body::{Body, Message};
@@ -191,6 +191,14 @@ const LOST_CALL: &str = "The reply was announced as a tool call, but no call arr
                          call again, or write the final answer as text.";
 const CONTENT_FILTER: &str = "The provider's content filter refused the prompt or the reply. Say \
                               it in other words, or take another way.";
+
+/// The JSON object that a text is, or the only one in it.
+pub(super) fn object_in(text: &str) -> Option<Map<String, Value>> {
+    match json_mode::find(text, &mut Vec::new()) {
+        Ok((_, Value::Object(object))) => Some(object),
+        _ => None,
+    }
+}
 
 /// A reply that acts, with the visible text beside the action.
 fn acting(action: Action, text: Option<String>) -> Normalised {
