@@ -37,14 +37,14 @@ pub fn draw(rng_seed: u64, t: u64, j: u64, total: u64) -> u64 {
         .unwrap_or(0)
 }
 
-/// The number behind the `attempt`-th try, from 0, of a question to a judge: the first is asked with
+/// The number behind the `n`-th try, from 0, of a question to a judge: the first is asked with
 /// the session's own, others with first 8 bytes, big endian, of SHA-256 over `farm-judge/1`, that
 /// and the try, one a line.
 #[must_use]
-pub fn judge_seed(rng_seed: u64, attempt: u32) -> u64 {
-    match attempt {
+pub fn judge_seed(rng_seed: u64, n: u32) -> u64 {
+    match n {
         0 => rng_seed,
-        attempt => first_u64(&format!("farm-judge/1\n{rng_seed}\n{attempt}")),
+        n => first_u64(&format!("farm-judge/1\n{rng_seed}\n{n}")),
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn each_try_of_a_judge_has_its_own_seed() {
-        let of_tries: Vec<u64> = (0..3).map(|attempt| judge_seed(7, attempt)).collect();
+        let of_tries: Vec<u64> = (0..3).map(|n| judge_seed(7, n)).collect();
         // sha256sum says so of "farm-judge/1\n7\n1" and "…2".
         assert_eq!(of_tries, [7, 18290060705701551190, 7847558639909118543]);
     }
