@@ -328,6 +328,7 @@ fn variants(config: &Resolved, makings: &Makings<'_>) -> Result<Vec<Variant>> {
             tools: variant.tools.clone(),
             limits: variant.limits.clone(),
             verifiers: verifiers.clone(),
+            judge: None,
             parameters: variant.parameters.clone(),
             options: models::options(&variant.model),
             send_reasoning: config.session.send_reasoning,

@@ -232,9 +232,8 @@ impl State {
             Ok(Some(Exit::Finished(finished))) => self.finished(id, attempt, *finished),
             Ok(Some(Exit::StoreLost(lost))) => return Err(lost.into()),
             _ if live.killed => self.killed(id, attempt).await?,
-            Ok(Some(Exit::Stopped(why))) => self.leave(id, Ending::Stopped(why)),
-            Ok(Some(Exit::Broken(error))) => {
-                let reason = error.to_string();
+            Ok(Some(Exit::Stopped(why, asked))) => self.leave(id, Ending::Stopped(why, asked)),
+            Ok(Some(Exit::Broken(reason))) => {
                 self.crashed(myself, live, Status::ModelError, &reason)
                     .await?;
             }
@@ -331,6 +330,7 @@ impl State {
         let at = Progress {
             turns: turns.len(),
             acted: turns.last().is_some_and(|t| !t.steps.is_empty()),
+            judged: turns.last().is_some_and(|t| t.judged.is_some()),
         };
         let again = Crashes {
             restarts: crashes.restarts + 1,

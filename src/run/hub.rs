@@ -63,10 +63,15 @@ impl Hub {
         let spent = cost(&start.history).unwrap_or(0.0);
         let purse = spec.limits.max_cost_usd;
         let purse = purse.map(|max| Arc::new(Purse::new(max, spent)));
+        let task = &self.plan.cases[cell.case].case.task;
         Job {
             id,
             rng_seed: self.plan.rng_seed(id),
             attempt: start.attempt,
+            task: spec
+                .judge
+                .as_ref()
+                .map_or_else(String::new, |_| task.clone()),
             spec,
             model: self.plan.variants[cell.variant].model.clone(),
             conversation: self.plan.conversation(id),

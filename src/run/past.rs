@@ -1,6 +1,7 @@
 //! What is durable of sessions that are to be gone on with.
 
 use std::{
+    collections::HashMap,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -11,8 +12,8 @@ use crate::{
     domain::{Action, SessionId, SessionRecord, StepFacts},
     error::{Context, Error, Result},
     model::Reply,
-    session::StoredTurn,
-    store::{Reader, SessionRow, StepRow, TurnRow},
+    session::{Judged, StoredTurn},
+    store::{JudgedRow, Reader, SessionRow, StepRow, TurnRow},
     tool::ToolSet,
 };
 
@@ -50,10 +51,8 @@ impl Past {
         id: SessionId,
         attempt: u32,
     ) -> Result<Durable> {
-        let (turns, steps) = self
-            .read(move |reader| Ok((reader.turns(id, attempt)?, reader.steps(id, attempt)?)))
-            .await?;
-        let turns = put_together(plan, id, turns, steps)?;
+        let kept = self.read(move |reader| Kept::of(reader, id, attempt));
+        let turns = put_together(plan, id, kept.await?)?;
         let resumable = is_resumable(&turns, &plan.spec(id).tools);
         Ok(Durable { turns, resumable })
     }
@@ -95,13 +94,32 @@ impl Past {
     }
 }
 
-/// Turns with the steps that came of them.
-fn put_together(
-    plan: &Plan,
-    id: SessionId,
+/// All rows of an attempt.
+struct Kept {
     turns: Vec<TurnRow>,
-    mut steps: Vec<StepRow>,
-) -> Result<Vec<StoredTurn>> {
+    steps: Vec<StepRow>,
+    judged: Vec<JudgedRow>,
+}
+
+impl Kept {
+    fn of(reader: &Reader, id: SessionId, attempt: u32) -> Result<Self> {
+        Ok(Self {
+            turns: reader.turns(id, attempt)?,
+            steps: reader.steps(id, attempt)?,
+            judged: reader.judged(id, attempt)?,
+        })
+    }
+}
+
+/// Turns with the steps that came of them, and what was said of those.
+fn put_together(plan: &Plan, id: SessionId, kept: Kept) -> Result<Vec<StoredTurn>> {
+    let Kept {
+        turns,
+        mut steps,
+        judged,
+    } = kept;
+    let mut judged: HashMap<u32, JudgedRow> =
+        judged.into_iter().map(|row| (row.turn, row)).collect();
     let variant = &plan.variants[plan.grid.cell(id).variant];
     let mut history = Vec::with_capacity(turns.len());
     for stored in turns {
@@ -120,6 +138,10 @@ fn put_together(
             replied_s: stored.work_s,
             acted_s: acted_s.unwrap_or(stored.work_s),
             steps: of_turn.into_iter().map(|s| s.body).collect(),
+            judged: judged.remove(&stored.turn).map(|row| Judged {
+                of_steps: row.of_steps,
+                work_s: row.work_s,
+            }),
         });
     }
     Ok(history)

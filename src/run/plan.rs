@@ -14,7 +14,7 @@ use crate::{
     domain::{Case, Grid, Limits, SessionId, VariantName, rng_seed},
     error::{Context, Error, Result},
     model::{Conversation, Model, Options, Shape},
-    session::Spec,
+    session::{Spec, StepJudge},
     tool::Registry,
     verify::Verifiers,
 };
@@ -41,6 +41,8 @@ pub struct Variant {
     pub limits: Limits,
     /// What judges its steps.
     pub verifiers: Verifiers,
+    /// The model that judges them too, where there is one.
+    pub judge: Option<Arc<StepJudge>>,
     /// What else goes into each request.
     pub parameters: Map<String, Value>,
     /// How the model's replies are read.
@@ -192,6 +194,7 @@ impl Task {
             limits,
             tools,
             verifiers: variant.verifiers.clone(),
+            judge: variant.judge.clone(),
         });
         Ok(Self { spec, opening })
     }

@@ -27,13 +27,15 @@ pub struct Crashes {
     pub last_at: Option<Progress>,
 }
 
-/// How far the durable part of an attempt goes: its turns, and whether the last one has its steps.
+/// How far the durable part of an attempt goes: its turns, and what there is of the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Durable turns.
     pub turns: usize,
     /// Whether the last of them has its steps.
     pub acted: bool,
+    /// Whether it has what a judge said of them.
+    pub judged: bool,
 }
 
 /// What to do with a session that crashed.
@@ -96,7 +98,11 @@ mod tests {
 
     #[test]
     fn a_crash_is_continued_then_begun_anew_then_given_up() {
-        let place = |turns| Progress { turns, acted: true };
+        let place = |turns| Progress {
+            turns,
+            acted: true,
+            judged: false,
+        };
         let kind = |restarts, last: Option<usize>, turns, resumable| {
             let crashes = Crashes {
                 restarts,

@@ -14,7 +14,7 @@ use super::{
     shutdown::WindDown,
 };
 use crate::{
-    domain::SessionId,
+    domain::{Purpose, SessionId},
     error::{Context, Error},
     model::{ModelError, ModelErrorKind, Stop},
     store::{StoreLost, Write},
@@ -53,8 +53,8 @@ pub enum Ending {
     },
     /// It was dropped; it stays `not_run`.
     Interrupted,
-    /// No further call is made for it, and why; it stays `not_run`.
-    Stopped(ModelError),
+    /// No further call is made for it, and why, and to do what; it stays `not_run`.
+    Stopped(ModelError, Purpose),
 }
 
 /// What is left when the run is over.
@@ -277,9 +277,9 @@ impl State {
         match ending {
             Ending::Submitted(files) => drop(self.unacknowledged.insert(id, files)),
             Ending::Settled { .. } | Ending::Interrupted => self.settle(id),
-            Ending::Stopped(why) => {
+            Ending::Stopped(why, asked) => {
                 self.settle(id);
-                self.stopped(id, why).await?;
+                self.stopped(id, why, asked).await?;
             }
         }
         if crashed {
@@ -296,16 +296,27 @@ impl State {
     }
 
     /// No further call is made for a session and for others whom it concerns: they do not begin.
-    async fn stopped(&mut self, id: SessionId, why: ModelError) -> Result<(), StoreLost> {
+    async fn stopped(
+        &mut self,
+        id: SessionId,
+        why: ModelError,
+        asked: Purpose,
+    ) -> Result<(), StoreLost> {
         let ModelErrorKind::Stopped(stop) = why.kind else {
             return Ok(());
         };
         let plan = &self.hub.plan;
         let own = &plan.variants[plan.grid.cell(id).variant];
+        let is_judge = asked == Purpose::Judge;
         let concerned = |other: &Variant| match stop {
+            Stop::Run => true,
+            // It is not the variant's model that is not asked any more.
+            _ if is_judge => {
+                let judges = other.judge.as_ref().zip(own.judge.as_ref());
+                judges.is_some_and(|(other, own)| Arc::ptr_eq(other, own))
+            }
             Stop::Endpoint => other.endpoint == own.endpoint,
             Stop::Model => other.account == own.account,
-            Stop::Run => true,
         };
         let parked: Vec<usize> = (0..plan.variants.len())
             .filter(|at| concerned(&plan.variants[*at]) && !self.schedule.is_parked(*at))
@@ -322,14 +333,18 @@ impl State {
             .iter()
             .map(|at| plan.variants[*at].name.as_str())
             .collect();
-        tracing::warn!(?variants, reason = why.message, "parked");
+        let reason = match is_judge {
+            true => format!("judge: {}", why.message),
+            false => why.message,
+        };
+        tracing::warn!(?variants, reason, "parked");
         parked.iter().for_each(|at| self.schedule.park(*at));
         let parked = Write::Parked {
             what: what.into(),
-            reason: why.message.as_str().into(),
+            reason: reason.as_str().into(),
             ts: self.hub.clock.now(),
         };
-        self.parked.push(why.message);
+        self.parked.push(reason);
         if stop == Stop::Run {
             self.wind_down(WindDown::Money);
         }

@@ -362,6 +362,7 @@ fn variant(name: &str, model: Arc<dyn Model>) -> Variant {
         tools: Vec::new(),
         limits: Limits::default(),
         verifiers: Verifiers::new(DEFAULT).unwrap(),
+        judge: None,
         parameters: Map::new(),
         options: Options::default(),
         send_reasoning: false,

@@ -49,5 +49,5 @@ pub(super) fn cost(turns: &[StoredTurn]) -> Option<f64> {
 
 /// Seconds that a session worked for its durable turns.
 pub(super) fn worked(turns: &[StoredTurn]) -> f64 {
-    turns.last().map_or(0.0, |turn| turn.acted_s)
+    turns.last().map_or(0.0, StoredTurn::work_s)
 }

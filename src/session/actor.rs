@@ -23,6 +23,8 @@ use crate::{
     tool::{SessionFiles, ToolContext},
 };
 
+mod judging;
+
 /// All that a session needs; it knows nothing else of the run.
 pub struct Job {
     /// Its number.
@@ -39,6 +41,8 @@ pub struct Job {
     pub model: Arc<dyn Model>,
     /// Prompt and task.
     pub conversation: Conversation,
+    /// The task, for a judge; empty where there is none.
+    pub task: String,
     /// The folder to copy for it, and where to.
     pub files: Option<(PathBuf, PathBuf)>,
     /// Durable turns to go on from.
@@ -79,6 +83,7 @@ pub struct State {
     rng_seed: u64,
     spec: Arc<Spec>,
     model: Arc<dyn Model>,
+    task: String,
     store: Handle,
     clock: Clock,
     panic_at: Option<u32>,
@@ -90,6 +95,8 @@ pub struct State {
     files: Option<SessionFiles>,
     /// The turn that the model replied to last, until it is kept.
     turn: Option<Write>,
+    /// What the judge said last, until it is kept.
+    judged: Option<Write>,
     writes: Vec<Write>,
     watch: Arc<Watch>,
     purse: Option<Arc<Purse>>,
@@ -108,10 +115,10 @@ struct Start {
 pub enum Exit {
     /// The session has ended, and that is durable.
     Finished(Box<Finished>),
-    /// No further call is made for it; what is durable of it stays.
-    Stopped(ModelError),
-    /// Infrastructure failed it: it may fare better when it goes on.
-    Broken(ModelError),
+    /// No further call is made for it, to do this; what is durable of it stays.
+    Stopped(ModelError, Purpose),
+    /// Infrastructure failed it, and how: it may fare better when it goes on.
+    Broken(String),
     /// The store is gone.
     StoreLost(StoreLost),
 }
@@ -160,6 +167,7 @@ impl State {
             spec,
             model,
             conversation,
+            task,
             ..
         } = job;
         Self {
@@ -170,6 +178,7 @@ impl State {
             machine: Machine::new(spec.clone(), conversation),
             spec,
             model,
+            task,
             worked: Stopwatch::from(0.0, job.watch.clone()),
             watch: job.watch,
             purse: job.purse,
@@ -185,6 +194,7 @@ impl State {
             context: ToolContext::default(),
             files: None,
             turn: None,
+            judged: None,
             writes: Vec::new(),
             exit: None,
         }
@@ -214,7 +224,7 @@ impl State {
             // lost says so again when the first reply is kept.
             drop(self.store.post(vec![begin]).await);
         }
-        let before_s = start.history.last().map_or(0.0, |turn| turn.acted_s);
+        let before_s = start.history.last().map_or(0.0, StoredTurn::work_s);
         self.worked = Stopwatch::from(before_s, self.watch.clone());
         self.todo = replay(&mut self.machine, start.history).into();
         Ok(())
@@ -234,6 +244,14 @@ impl State {
                 }
                 Effect::KeepSteps(steps) => {
                     self.keep_steps(&steps);
+                    None
+                }
+                Effect::Judge(steps) => {
+                    self.flush().await?;
+                    Some(self.judge(&steps).await?)
+                }
+                Effect::KeepJudgments => {
+                    self.writes.extend(self.judged.take());
                     None
                 }
                 Effect::Run(calls) => {
@@ -257,7 +275,7 @@ impl State {
 
     #[expect(
         clippy::expect_used,
-        reason = "each event leads to Ask, Run or End; a bug here ends one session"
+        reason = "each event leads to Ask, Run, Judge or End; a bug here ends one session"
     )]
     fn next_effect(&mut self) -> Effect {
         self.todo
@@ -272,16 +290,7 @@ impl State {
         }
         let (attempt, turn) = (self.attempt, self.machine.turn());
         tracing::debug!(key = %self.key, attempt, turn, "asks");
-        let caller = Caller {
-            on_behalf: OnBehalf {
-                session: Some(self.id),
-                attempt,
-                turn,
-                purpose: Purpose::Turn,
-            },
-            watch: self.watch.clone(),
-            purse: self.purse.clone(),
-        };
+        let caller = self.caller(turn, Purpose::Turn);
         let request = Request {
             case: &self.key.case,
             seed: self.key.seed,
@@ -295,20 +304,38 @@ impl State {
         };
         match replied {
             Ok(reply) => Ok(self.replied(reply)),
-            Err(error) => self.failed(error).await,
+            Err(error) => self.failed(error, Purpose::Turn).await,
         }
     }
 
-    /// What an error of the model means for the session.
-    async fn failed(&mut self, error: ModelError) -> Result<Event, Exit> {
+    fn caller(&self, turn: u32, purpose: Purpose) -> Caller {
+        Caller {
+            on_behalf: OnBehalf {
+                session: Some(self.id),
+                attempt: self.attempt,
+                turn,
+                purpose,
+            },
+            watch: self.watch.clone(),
+            // What a judge costs is not the session's.
+            purse: self.purse.clone().filter(|_| purpose == Purpose::Turn),
+        }
+    }
+
+    /// What an error of a model that was asked to do this means for the session.
+    async fn failed(&mut self, error: ModelError, asked: Purpose) -> Result<Event, Exit> {
+        let broken = |error: &ModelError| match asked {
+            Purpose::Judge => Exit::Broken(format!("judge: {error}")),
+            _ => Exit::Broken(error.to_string()),
+        };
         match (error.kind, error.retry) {
-            (ModelErrorKind::Stopped(_), _) => Err(Exit::Stopped(error)),
+            (ModelErrorKind::Stopped(_), _) => Err(Exit::Stopped(error, asked)),
             // Only the store knows what became of it.
             (ModelErrorKind::BooksLost, _) => {
                 self.store.commit(Vec::new()).await?;
-                Err(Exit::Broken(error))
+                Err(broken(&error))
             }
-            (_, Retry::Later) => Err(Exit::Broken(error)),
+            (_, Retry::Later) => Err(broken(&error)),
             _ => Ok(Event::Failed(error)),
         }
     }

@@ -3,11 +3,13 @@
 mod acting;
 pub mod actor;
 mod budget;
+mod judge;
 mod replay;
 mod spec;
 pub mod step;
 
 pub use actor::{Exit, Finished, Job, SessionActor, State};
+pub use judge::{Judged, StepJudge};
 pub use replay::StoredTurn;
 pub use spec::Spec;
 pub use step::Machine;

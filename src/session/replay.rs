@@ -1,4 +1,7 @@
-use super::step::{Effect, Event, Machine};
+use super::{
+    judge::Judged,
+    step::{Effect, Event, Machine},
+};
 use crate::{
     domain::{Observation, trace::Step},
     model::Normalised,
@@ -17,6 +20,18 @@ pub struct StoredTurn {
     pub acted_s: f64,
     /// Its steps; none when the turn was cut off before they were durable.
     pub steps: Vec<Step>,
+    /// What a model said of them; none when nothing of that is durable.
+    pub judged: Option<Judged>,
+}
+
+impl StoredTurn {
+    /// Working seconds when the last of it became durable.
+    #[must_use]
+    pub fn work_s(&self) -> f64 {
+        self.judged
+            .as_ref()
+            .map_or(self.acted_s, |judged| judged.work_s)
+    }
 }
 
 /// Feeds durable turns through a machine that has not begun, and returns what is to be done next.
@@ -32,6 +47,7 @@ pub fn replay(machine: &mut Machine, turns: impl IntoIterator<Item = StoredTurn>
             replied_s,
             acted_s,
             steps,
+            judged,
         } = turn;
         next = machine.step(Event::Replied {
             reply,
@@ -45,6 +61,12 @@ pub fn replay(machine: &mut Machine, turns: impl IntoIterator<Item = StoredTurn>
                 observations,
                 work_s: acted_s,
             });
+        }
+        if let Some(judged) = judged
+            && next.iter().any(|e| matches!(e, Effect::Judge(_)))
+        {
+            next = machine.step(Event::Judged(judged));
+            next.retain(|e| !matches!(e, Effect::KeepJudgments));
         }
         next.retain(|e| match e {
             Effect::KeepTurn => false,

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+
+use super::judge::StepJudge;
 use crate::{domain::Limits, tool::ToolSet, verify::Verifiers};
 
 /// What is fixed for a session before it begins.
@@ -9,4 +12,6 @@ pub struct Spec {
     pub tools: ToolSet,
     /// What judges its steps.
     pub verifiers: Verifiers,
+    /// The model that judges them too, where there is one.
+    pub judge: Option<Arc<StepJudge>>,
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::{
     acting::{Acting, Repeats},
     budget::Budget,
+    judge::{Judged, Judging, is_judged},
     spec::Spec,
 };
 use crate::{
@@ -37,7 +38,7 @@ pub enum Event {
         /// Working seconds since the session began.
         work_s: f64,
     },
-    /// The endpoint served no reply.
+    /// The endpoint served no reply, or the judge no judgment.
     Failed(ModelError),
     /// The calls of [`Effect::Run`] came back, in its order.
     Observed {
@@ -46,6 +47,8 @@ pub enum Event {
         /// Working seconds since the session began.
         work_s: f64,
     },
+    /// What a model says of the steps of [`Effect::Judge`].
+    Judged(Judged),
     /// `max_seconds` passed while the model was thinking.
     TimeUp,
 }
@@ -62,6 +65,11 @@ pub enum Effect {
     Run(Vec<Call>),
     /// Make these steps durable.
     KeepSteps(Vec<Step>),
+    /// Have a model judge these steps of one turn, once they are durable, but for those that were
+    /// blocked; answer with [`Event::Judged`] or [`Event::Failed`].
+    Judge(Vec<Step>),
+    /// Make its judgments durable.
+    KeepJudgments,
     /// The session has ended; make it durable.
     End(Outcome),
 }
@@ -78,6 +86,7 @@ pub struct Machine {
     blocked: u32,
     repeats: Repeats,
     acting: Option<Acting>,
+    judging: Option<Judging>,
     served: Vec<Served>,
     facts: Vec<StepFacts>,
 }
@@ -98,6 +107,7 @@ impl Machine {
             blocked: 0,
             repeats: Repeats::default(),
             acting: None,
+            judging: None,
             served: Vec::new(),
             facts: Vec::new(),
         }
@@ -141,18 +151,15 @@ impl Machine {
                 self.budget.worked(work_s);
                 self.observed(observations)
             }
-            Event::Failed(e) if e.kind == ModelErrorKind::Context => {
-                vec![self.exhausted(Limit::Context)]
+            Event::Judged(Judged { of_steps, work_s }) => {
+                self.budget.worked(work_s);
+                let Some(judging) = self.judging.take() else {
+                    return Vec::new();
+                };
+                let (reply, steps) = judging.finish(of_steps);
+                vec![Effect::KeepJudgments, self.scored(reply, &steps)]
             }
-            Event::Failed(e) if e.kind == ModelErrorKind::SessionCost => {
-                vec![self.exhausted(Limit::CostUsd)]
-            }
-            Event::Failed(e) => {
-                vec![Effect::End(Outcome {
-                    error: Some(e.to_string()),
-                    ..self.outcome(Status::ModelError)
-                })]
-            }
+            Event::Failed(e) => vec![self.failed(&e)],
             Event::TimeUp => vec![self.exhausted(Limit::Seconds)],
         }
     }
@@ -179,6 +186,20 @@ impl Machine {
         };
         let (reply, steps) = acting.finish(observations, &self.spec, self.budget.steps, self.turn);
         self.turn += 1;
+        if self.spec.judge.is_some() && steps.iter().any(is_judged) {
+            let due = vec![
+                Effect::KeepSteps(steps.clone()),
+                Effect::Judge(steps.clone()),
+            ];
+            self.judging = Some(Judging { reply, steps });
+            return due;
+        }
+        let next = self.scored(reply, &steps);
+        vec![Effect::KeepSteps(steps), next]
+    }
+
+    /// All is said of the steps of a turn: count them, then end or think again.
+    fn scored(&mut self, reply: Normalised, steps: &[Step]) -> Effect {
         steps.iter().for_each(|step| self.count(step));
         self.failed_turns = if steps.iter().all(Step::is_failed) {
             self.failed_turns + 1
@@ -187,14 +208,28 @@ impl Machine {
         };
         let came_back = steps.iter().filter_map(|s| s.observation.as_ref());
         self.conversation.push_turn(&reply, came_back);
-        let next = match reply.action {
+        match reply.action {
             Action::Answer(answer) => Effect::End(Outcome {
                 answer: Some(answer),
                 ..self.outcome(Status::Completed)
             }),
             Action::Calls(_) | Action::Malformed { .. } => self.next(),
-        };
-        vec![Effect::KeepSteps(steps), next]
+        }
+    }
+
+    /// No reply: what has been done is counted. No limit of the judge is one of the session.
+    fn failed(&mut self, error: &ModelError) -> Effect {
+        let mut said = error.to_string();
+        if let Some(judging) = self.judging.take() {
+            judging.steps.iter().for_each(|step| self.count(step));
+            said = format!("judge: {said}");
+        } else if let Some(limit) = limit(error.kind) {
+            return self.exhausted(limit);
+        }
+        Effect::End(Outcome {
+            error: Some(said),
+            ..self.outcome(Status::ModelError)
+        })
     }
 
     /// A limit that is reached comes before the fallback stop.
@@ -240,5 +275,14 @@ impl Machine {
             self.score_count += 1;
         }
         self.facts.push(step.into());
+    }
+}
+
+/// The limit of the session that an error of its model tells of.
+fn limit(error: ModelErrorKind) -> Option<Limit> {
+    match error {
+        ModelErrorKind::Context => Some(Limit::Context),
+        ModelErrorKind::SessionCost => Some(Limit::CostUsd),
+        _ => None,
     }
 }

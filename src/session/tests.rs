@@ -5,19 +5,24 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value, json, value::to_raw_value};
 
 use super::{
-    StoredTurn,
+    Judged, StepJudge, StoredTurn,
+    judge::{is_judged, judgment},
     replay::replay,
     spec::Spec,
     step::{Effect, Event, Machine},
 };
 use crate::{
     domain::{Action, Call, Limits, Observation, Outcome, ToolMode, trace::Step},
-    model::{Conversation, ModelError, Normalised, Options, Reply, Shape},
+    model::{
+        Conversation, Graded, Judge, ModelError, Normalised, Options, Reply, Scripted, Scripts,
+        Shape,
+    },
     tool::{BuiltinOptions, builtin},
     verify::{DEFAULT, Verifiers},
 };
 
 mod history;
+mod judging;
 mod limits;
 mod replayed;
 mod rules;
@@ -37,6 +42,38 @@ fn spec(max_steps: u32) -> Spec {
         },
         tools: registry.select(["calculator", "file_read"]).unwrap(),
         verifiers: Verifiers::new(DEFAULT).unwrap(),
+        judge: None,
+    }
+}
+
+/// A judge of every step that is not blocked. The machine asks for judgments, never the model.
+fn judged(spec: Spec) -> Spec {
+    let scripts = Scripts::new([], []).unwrap();
+    let model = Arc::new(Scripted::new("judge", scripts, NATIVE, None));
+    let judge = Some(Arc::new(StepJudge {
+        judge: Judge::new(model, &Map::new()),
+        rubric: "Is it right?".to_owned(),
+    }));
+    Spec { judge, ..spec }
+}
+
+/// What the judge says of the steps of a turn: less of each, and no praise for errors.
+fn said(steps: &[Step], work_s: f64) -> Judged {
+    let of = |step: &Step| {
+        let graded = Graded {
+            score: 1.0 / f64::from(step.step + 2),
+            passed: !step.is_failed(),
+            reason: format!("step {}", step.step),
+            cost_usd: None,
+        };
+        is_judged(step)
+            .then(|| judgment(graded))
+            .into_iter()
+            .collect()
+    };
+    Judged {
+        of_steps: steps.iter().map(of).collect(),
+        work_s,
     }
 }
 
@@ -102,6 +139,8 @@ fn echo(call: &Call) -> Observation {
 struct Done {
     /// In their order.
     steps: Vec<Step>,
+    /// How many steps stood in each question to the judge.
+    asked_of: Vec<usize>,
     /// The calls that ran, by turn; turns in which nothing ran are left out.
     ran: Vec<Vec<String>>,
     outcome: Outcome,
@@ -151,7 +190,8 @@ fn drive_events(spec: &Spec, events: impl IntoIterator<Item = Event>) -> Done {
     let mut machine = machine(spec, ToolMode::Native);
     let mut events = events.into_iter();
     let mut last = None;
-    let (mut steps, mut ran, mut asked, mut worked_s) = (Vec::new(), Vec::new(), 0, 0.0);
+    let (mut steps, mut ran, mut asked, mut worked_s) = (Vec::<Step>::new(), Vec::new(), 0, 0.0);
+    let (mut asked_of, mut unkept) = (Vec::new(), None::<Judged>);
     let mut todo = machine.step(Event::Begin);
     let outcome = loop {
         let mut next = None;
@@ -167,6 +207,13 @@ fn drive_events(spec: &Spec, events: impl IntoIterator<Item = Event>) -> Done {
                     );
                     steps.extend(kept);
                 }
+                Effect::KeepJudgments => {
+                    let of_steps = unkept.take().expect("judgments to keep").of_steps;
+                    let first = steps.len() - of_steps.len();
+                    for (step, judgments) in steps[first..].iter_mut().zip(of_steps) {
+                        step.judgments.extend(judgments);
+                    }
+                }
                 other => next = Some(other),
             }
         }
@@ -179,8 +226,15 @@ fn drive_events(spec: &Spec, events: impl IntoIterator<Item = Event>) -> Done {
                     work_s: worked_s,
                 }
             }
+            Effect::Judge(of) => {
+                asked_of.push(of.iter().filter(|step| is_judged(step)).count());
+                assert!(steps.ends_with(&of), "only what is kept is judged");
+                let judged = said(&of, worked_s);
+                unkept = Some(judged.clone());
+                Event::Judged(judged)
+            }
             Effect::End(outcome) => break outcome,
-            Effect::KeepTurn | Effect::KeepSteps(_) => unreachable!(),
+            Effect::KeepTurn | Effect::KeepSteps(_) | Effect::KeepJudgments => unreachable!(),
         };
         if let Event::Replied { reply, work_s, .. } = &event {
             worked_s = *work_s;
@@ -191,6 +245,7 @@ fn drive_events(spec: &Spec, events: impl IntoIterator<Item = Event>) -> Done {
     let messages = machine.conversation().to_value();
     Done {
         steps,
+        asked_of,
         ran,
         outcome,
         messages: messages.as_array().unwrap()[2..].to_vec(),

@@ -66,6 +66,7 @@ struct Plan {
     script: Vec<Entry>,
     limits: Limits,
     tool_mode: ToolMode,
+    is_judged: bool,
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -76,13 +77,15 @@ fn plan() -> impl Strategy<Value = Plan> {
             ..Limits::default()
         });
     let tool_mode = prop::sample::select(vec![ToolMode::Native, ToolMode::Json]);
-    (prop::collection::vec(entry(), 1..10), limits, tool_mode).prop_map(
-        |(script, limits, tool_mode)| Plan {
+    let script = prop::collection::vec(entry(), 1..10);
+    (script, limits, tool_mode, any::<bool>()).prop_map(|(script, limits, tool_mode, is_judged)| {
+        Plan {
             script: serde_json::from_value(Value::from(script)).unwrap(),
             limits,
             tool_mode,
-        },
-    )
+            is_judged,
+        }
+    })
 }
 
 impl Plan {
@@ -92,6 +95,7 @@ impl Plan {
             verifiers: Verifiers::new(["schema", "budget", "repeat"]).unwrap(),
             ..spec(0)
         };
+        let spec = if self.is_judged { judged(spec) } else { spec };
         machine(&spec, self.tool_mode)
     }
 
@@ -120,6 +124,7 @@ struct Turn {
     reply: Normalised,
     work_s: f64,
     steps: Vec<Step>,
+    judged: Option<Judged>,
 }
 
 impl Turn {
@@ -129,8 +134,19 @@ impl Turn {
             cost_usd: cost(&self.reply),
             replied_s: self.work_s,
             acted_s: self.work_s,
-            steps: self.steps.iter().map(kept).collect(),
+            steps: self.whole().iter().map(kept).collect(),
+            judged: self.judged.clone(),
         }
+    }
+
+    /// Its steps with what a model said of them, as the store has them.
+    fn whole(&self) -> Vec<Step> {
+        let mut steps = self.steps.clone();
+        let judged = self.judged.iter().flat_map(|judged| &judged.of_steps);
+        for (step, judgments) in steps.iter_mut().zip(judged) {
+            step.judgments.extend(judgments.clone());
+        }
+        steps
     }
 }
 
@@ -154,6 +170,8 @@ struct Lived {
     cuts: Vec<Cut>,
     history: Vec<Turn>,
     digests: Vec<String>,
+    /// Questions to the judge.
+    asked_judge: usize,
     outcome: Outcome,
 }
 
@@ -163,10 +181,11 @@ fn live(plan: &Plan, machine: &mut Machine, due: Vec<Effect>, history: Vec<Turn>
         cuts: Vec::new(),
         history,
         digests: Vec::new(),
+        asked_judge: 0,
         outcome: Outcome::so_far(crate::domain::Status::Interrupted, [], &[], None, None),
     };
     let mut due = std::collections::VecDeque::from(due);
-    let mut asked = None;
+    let (mut asked, mut unkept) = (None, None);
     while let Some(effect) = due.pop_front() {
         let digest = machine.conversation().digest();
         let work_s = f64::from(machine.turn());
@@ -193,6 +212,7 @@ fn live(plan: &Plan, machine: &mut Machine, due: Vec<Effect>, history: Vec<Turn>
                     reply,
                     work_s,
                     steps: Vec::new(),
+                    judged: None,
                 });
                 lived.cut(&due, digest);
                 continue;
@@ -203,6 +223,17 @@ fn live(plan: &Plan, machine: &mut Machine, due: Vec<Effect>, history: Vec<Turn>
                     .last_mut()
                     .expect("a turn of these steps")
                     .steps = steps;
+                lived.cut(&due, digest);
+                continue;
+            }
+            Effect::Judge(steps) => {
+                lived.asked_judge += 1;
+                let judged = said(&steps, work_s);
+                unkept = Some(judged.clone());
+                Event::Judged(judged)
+            }
+            Effect::KeepJudgments => {
+                lived.history.last_mut().expect("a turn").judged = unkept.take();
                 lived.cut(&due, digest);
                 continue;
             }
@@ -231,8 +262,15 @@ impl Lived {
         });
     }
 
-    fn steps(&self) -> Vec<&Step> {
-        self.history.iter().flat_map(|turn| &turn.steps).collect()
+    fn steps(&self) -> Vec<Step> {
+        self.history.iter().flat_map(Turn::whole).collect()
+    }
+
+    /// Judgments of all steps.
+    fn scores(&self) -> Vec<f64> {
+        let steps = self.steps();
+        let judgments = steps.iter().flat_map(|step| &step.judgments);
+        judgments.map(|judgment| judgment.score).collect()
     }
 }
 
@@ -263,6 +301,13 @@ proptest! {
         }
         prop_assert_eq!(outcome.mean_score.is_some(), !steps.is_empty());
         prop_assert!(outcome.mean_score.is_none_or(|s| (0.0..=1.0).contains(&s)));
+        let scores = lived.scores();
+        let mean = scores.iter().sum::<f64>() / scores.len().max(1) as f64;
+        prop_assert_eq!(outcome.mean_score.unwrap_or(0.0), mean, "the mean of all judgments");
+        for step in &steps {
+            let by_model = step.judgments.iter().filter(|j| j.verifier == "judge").count();
+            prop_assert_eq!(by_model, usize::from(plan.is_judged && !step.is_blocked()));
+        }
         let messages = machine.conversation().to_value();
         let assistant = messages.as_array().unwrap().iter().filter(|m| m["role"] == "assistant");
         prop_assert_eq!(assistant.count(), lived.history.len());
@@ -284,6 +329,8 @@ proptest! {
             prop_assert!(whole.digests.ends_with(&rest.digests));
             let asked = whole.digests.len() - rest.digests.len();
             prop_assert_eq!(asked, cut.history.len(), "nothing durable is asked again");
+            let judged = cut.history.iter().filter(|turn| turn.judged.is_some()).count();
+            prop_assert_eq!(whole.asked_judge - rest.asked_judge, judged, "nor of the judge");
         }
     }
 }
