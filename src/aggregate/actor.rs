@@ -21,6 +21,10 @@ pub enum Message {
     Ended(SessionId, u32, Arc<Outcome>),
     /// A session that an earlier process brought to its end, in this attempt, is to be scored.
     OnRecord(SessionId, u32),
+    /// A session that has ended waits until a model can be asked about it: unscored for now.
+    Pending(SessionId),
+    /// A model has been asked about such a session, whose attempt this is: it is to be scored.
+    Grading(SessionId, u32),
     /// A session has been scored.
     Scored(SessionId, Verdict),
 }
@@ -31,8 +35,8 @@ pub struct Counting {
     store: Handle,
     tally: Arc<Mutex<Tally>>,
     scored: bool,
-    /// The attempts of sessions that the scorer is at.
-    unscored: HashMap<SessionId, u32>,
+    /// Sessions that the scorer is at: their attempts, and as what they are counted meanwhile.
+    unscored: HashMap<SessionId, (u32, SessionState)>,
 }
 
 impl Actor for Aggregator {
@@ -56,7 +60,13 @@ impl Actor for Aggregator {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Ended(id, attempt, outcome) => counting.ended(id, attempt, &outcome),
-            Message::OnRecord(id, attempt) => drop(counting.unscored.insert(id, attempt)),
+            Message::OnRecord(id, attempt) => {
+                counting.is_scored_as(id, attempt, SessionState::NotRun);
+            }
+            Message::Pending(id) => counting.pending(id),
+            Message::Grading(id, attempt) => {
+                counting.is_scored_as(id, attempt, SessionState::Unscored);
+            }
             Message::Scored(session, verdict) => {
                 // The end of a session is counted before it goes to the scorer.
                 let Some(score) = counting.scored(session, &verdict) else {
@@ -88,25 +98,40 @@ impl Counting {
             Status::Killed => self.settle(id, SessionState::Killed),
             status if !status.is_scored() => self.settle(id, SessionState::Errored),
             _ if !self.scored => self.settle(id, SessionState::Unscored),
-            _ => drop(self.unscored.insert(id, attempt)),
+            _ => self.is_scored_as(id, attempt, SessionState::NotRun),
+        }
+    }
+
+    fn is_scored_as(&mut self, id: SessionId, attempt: u32, counted: SessionState) {
+        self.unscored.insert(id, (attempt, counted));
+    }
+
+    /// There may be as many as there are sessions, so nothing of them is kept.
+    fn pending(&mut self, id: SessionId) {
+        if self.unscored.remove(&id).is_some() {
+            self.settle(id, SessionState::Unscored);
         }
     }
 
     /// Gives the verdict as it is to be kept; none if the session has not ended.
     fn scored(&mut self, id: SessionId, verdict: &Verdict) -> Option<Write> {
-        let attempt = self.unscored.remove(&id)?;
+        let (attempt, counted) = self.unscored.remove(&id)?;
         let state = match verdict.passed() {
             Some(true) => SessionState::Passed,
             Some(false) => SessionState::Failed,
             None => SessionState::Errored,
         };
-        self.settle(id, state);
+        self.change(id, counted, state);
         Some(Write::score((id, attempt), verdict))
     }
 
     fn settle(&self, id: SessionId, state: SessionState) {
+        self.change(id, SessionState::NotRun, state);
+    }
+
+    fn change(&self, id: SessionId, from: SessionState, state: SessionState) {
         tracing::info!(key = %self.grid.key(id), ?state, "session settled");
-        self.tally().settle(self.grid.cell(id), state);
+        self.tally().change(self.grid.cell(id), from, state);
     }
 
     fn tally(&self) -> MutexGuard<'_, Tally> {

@@ -184,6 +184,7 @@ impl Work {
             database: folder.database(),
             work: folder.work(),
             sealed: ready.sealed,
+            judge: None,
             concurrency: ready.config.run.concurrency as usize,
             on_record,
             shutdown: shutdown.clone(),

@@ -77,9 +77,15 @@ impl Ledger {
 
     /// Moves one session out of `not_run` into `state`.
     pub fn settle(&mut self, state: SessionState) {
-        debug_assert!(self.not_run > 0, "more sessions settled than were planned");
-        self.not_run = self.not_run.saturating_sub(1);
-        *self.count(state) += 1;
+        self.change(SessionState::NotRun, state);
+    }
+
+    /// Moves one session out of one state into another.
+    pub fn change(&mut self, from: SessionState, to: SessionState) {
+        let count = self.count(from);
+        debug_assert!(*count > 0, "more sessions left {from:?} than were there");
+        *count = count.saturating_sub(1);
+        *self.count(to) += 1;
     }
 
     /// Adds another ledger, state by state.
@@ -193,6 +199,15 @@ mod tests {
             (ledger.scored(), ledger.missing(), ledger.not_run),
             (2, 4, 2)
         );
+    }
+
+    #[test]
+    fn a_session_that_is_scored_late_is_in_one_state_at_a_time() {
+        let mut ledger = Ledger::planned(2);
+        ledger.settle(SessionState::Unscored);
+        ledger.change(SessionState::Unscored, SessionState::Failed);
+        assert!(ledger.adds_up(), "{ledger:?}");
+        assert_eq!((ledger.unscored, ledger.failed, ledger.not_run), (0, 1, 1));
     }
 
     #[test]

@@ -32,7 +32,12 @@ impl Tally {
 
     /// Takes the end of one session.
     pub fn settle(&mut self, cell: Cell, state: SessionState) {
-        self.ledger.settle(state);
+        self.change(cell, SessionState::NotRun, state);
+    }
+
+    /// Takes a session that has no verdict out of one state into another.
+    pub fn change(&mut self, cell: Cell, from: SessionState, state: SessionState) {
+        self.ledger.change(from, state);
         let passed = match state {
             SessionState::Passed => 1,
             SessionState::Failed => 0,

@@ -39,6 +39,9 @@ pub enum ScoreError {
     /// A check panicked.
     #[error("check {0} panicked")]
     Panicked(usize),
+    /// The model that was to grade a check did not, and why, in fixed words.
+    #[error("check {0} was not graded by the model: {1}")]
+    Judge(usize, &'static str),
     /// The session's case has no sealed half.
     #[error("the case has no sealed half")]
     NoSealedHalf,

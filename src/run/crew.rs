@@ -1,8 +1,8 @@
 //! The actors of a run: how they start and how they are let go.
 
 use std::{
-    path::PathBuf,
-    sync::{Arc, PoisonError},
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock, PoisonError},
 };
 
 use ractor::{Actor, ActorRef};
@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Ended, Hub, Plan, Setup,
     events::Events,
+    first_graded,
+    grade::Grading,
     past::Past,
     shutdown::LOOK,
     supervisor::{Last, RunMessage, RunSupervisor},
@@ -35,6 +37,8 @@ pub(super) struct Crew {
     tasks: [JoinHandle<()>; 2],
     /// What keeps what sessions are at; it is told when that is enough.
     looking: (CancellationToken, JoinHandle<()>),
+    /// What grades its sessions afterwards.
+    grading: Option<Grading>,
 }
 
 impl Crew {
@@ -44,6 +48,7 @@ impl Crew {
             database,
             work,
             sealed,
+            judge,
             concurrency,
             on_record,
             shutdown,
@@ -51,6 +56,14 @@ impl Crew {
             tally,
             hooks,
         } = setup;
+        let graded = sealed
+            .as_ref()
+            .and_then(|sealed| first_graded(&plan, sealed));
+        if let Some(case) = graded.filter(|_| judge.is_none()) {
+            return Err(Error::input(format!(
+                "no model grades the sessions of case {case}"
+            )));
+        }
         if plan.cases.iter().any(|case| case.files.is_some()) {
             std::fs::create_dir_all(&work)
                 .internal(|| format!("{} cannot be made", work.display()))?;
@@ -108,13 +121,29 @@ impl Crew {
             .internal(not_started)?;
         // Before the first session begins, so before the first event.
         events.hear(supervisor.clone());
+        let why = Arc::new(OnceLock::new());
+        let steering = shutdown
+            .clone()
+            .steer(supervisor.clone(), why.clone(), clock);
         let tasks = [
-            tokio::spawn(shutdown.steer(supervisor.clone(), clock)),
+            tokio::spawn(steering),
             tokio::spawn(look_after(database, supervisor.clone())),
         ];
         let enough = CancellationToken::new();
         let looking = tokio::spawn(look_on(hub.clone(), enough.clone()));
+        let grading = hub
+            .scorer
+            .clone()
+            .zip(judge)
+            .map(|(scorer, judge)| Grading {
+                hub: hub.clone(),
+                judge,
+                scorer,
+                shutdown,
+                why,
+            });
         Ok(Self {
+            grading,
             hub,
             supervisor,
             told,
@@ -132,11 +161,18 @@ impl Crew {
             over,
             tasks,
             looking: (enough, looking),
+            grading,
             ..
         } = self;
-        let last = told.await;
+        let mut last = told.await;
         // A supervisor that panicked tells nothing; its handle never fails.
         drop(over.await);
+        if let (Ok(last), Some(grading)) = (&mut last, grading)
+            && last.fatal.is_none()
+            && last.wind_down.is_none()
+        {
+            grading.perform(last).await;
+        }
         tasks.iter().for_each(JoinHandle::abort);
         let scorer = hub.scorer.clone();
         let closing = close(scorer.as_ref(), &hub.aggregator).await;
@@ -169,10 +205,15 @@ impl Crew {
 
 /// Ends the run when its database is gone: what is written to it then would be gone with it.
 async fn look_after(database: PathBuf, run: ActorRef<RunMessage>) {
+    gone(&database).await;
+    drop(run.cast(RunMessage::Fatal(store::gone(&database))));
+}
+
+/// Waits until a database is gone.
+pub(super) async fn gone(database: &Path) {
     while database.exists() {
         tokio::time::sleep(LOOK).await;
     }
-    drop(run.cast(RunMessage::Fatal(store::gone(&database))));
 }
 
 fn not_started() -> String {

@@ -33,6 +33,10 @@ impl Events {
                     drop(run.cast(RunMessage::Acknowledged(SessionId(ticket))));
                 }
             }
+            score::Event::Pending { ticket } => {
+                let pending = aggregate::Message::Pending(SessionId(ticket));
+                drop(self.aggregator.cast(pending));
+            }
             score::Event::Verdict { ticket, verdict } => {
                 let scored = aggregate::Message::Scored(SessionId(ticket), verdict);
                 drop(self.aggregator.cast(scored));

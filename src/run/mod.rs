@@ -4,6 +4,7 @@ mod case;
 mod crew;
 mod events;
 pub mod forecast;
+mod grade;
 mod hub;
 pub mod on_record;
 mod past;
@@ -30,8 +31,9 @@ pub use plan::{Plan, PlannedCase, Variant};
 pub use shutdown::{Shutdown, WindDown};
 
 use crate::{
-    domain::{Clock, Grid, SessionKey, SessionRecord, Tally},
+    domain::{CaseId, Clock, Grid, SessionKey, SessionRecord, Tally},
     error::{Context, Error, Result},
+    model::Judge,
     score::{self, Measured, SealedSuite},
     store::Handle,
 };
@@ -49,6 +51,8 @@ pub struct Setup {
     pub work: PathBuf,
     /// The sealed halves; none with `--unscored`.
     pub sealed: Option<SealedSuite>,
+    /// The model that grades sessions; needed where a check does, see [`first_graded`].
+    pub judge: Option<Judge>,
     /// Sessions in flight on each endpoint.
     pub concurrency: usize,
     /// What an earlier process has begun.
@@ -61,6 +65,14 @@ pub struct Setup {
     pub tally: Arc<Mutex<Tally>>,
     /// Test hooks.
     pub hooks: Hooks,
+}
+
+/// The first case of a plan with a check for which a model has to be asked: [`Setup::judge`] must be
+/// there then.
+#[must_use]
+pub fn first_graded<'a>(plan: &'a Plan, sealed: &SealedSuite) -> Option<&'a CaseId> {
+    let mut cases = plan.cases.iter().map(|planned| &planned.case.id);
+    cases.find(|case| sealed.is_graded(case))
 }
 
 /// Faults for tests, handed in.
@@ -104,7 +116,7 @@ impl Run {
     /// Sets all sessions of `plan` going that are to be run.
     ///
     /// # Errors
-    /// When an actor does not start.
+    /// When an actor does not start, or the model that is to grade sessions is missing.
     pub async fn start(plan: Plan, setup: Setup) -> Result<Self> {
         let (grid, shutdown) = (plan.grid.clone(), setup.shutdown.clone());
         let crew = Crew::start(plan, setup).await?;

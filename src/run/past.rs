@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -62,19 +62,30 @@ impl Past {
         self.read(move |reader| reader.session(id)).await
     }
 
+    /// The database.
+    pub(super) fn database(&self) -> &Path {
+        &self.database
+    }
+
     /// A session that has ended, as the scorer sees it.
     pub(super) async fn record(&self, plan: &Plan, id: SessionId) -> Result<SessionRecord> {
+        self.ended(plan, id).await.map(|(_, record)| record)
+    }
+
+    /// The same, and its attempt.
+    pub(super) async fn ended(&self, plan: &Plan, id: SessionId) -> Result<(u32, SessionRecord)> {
         let key = plan.grid.key(id);
         let row = self.row(id).await?;
         let ended = row.and_then(|row| Some((row.attempt, row.outcome?)));
         let (attempt, outcome) =
             ended.ok_or_else(|| Error::internal(format!("{key} has not ended")))?;
         let steps = self.read(move |reader| reader.steps(id, attempt)).await?;
-        Ok(SessionRecord {
+        let record = SessionRecord {
             key,
             outcome: Arc::new(outcome),
             steps: steps.iter().map(|row| StepFacts::from(&row.body)).collect(),
-        })
+        };
+        Ok((attempt, record))
     }
 
     async fn read<T: Send + 'static>(

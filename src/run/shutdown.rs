@@ -1,6 +1,10 @@
 //! The kill switch: two tokens that anyone may pull, a file and a deadline.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
@@ -41,8 +45,14 @@ pub struct Shutdown {
 
 impl Shutdown {
     /// Begins the run, unless it is to end before that, and passes on how it is to end. A run that
-    /// is gone has ended already.
-    pub(super) async fn steer(self, run: ActorRef<RunMessage>, clock: Clock) {
+    /// is gone has ended already, but for the grading of its sessions: `told` says why that is to
+    /// end.
+    pub(super) async fn steer(
+        self,
+        run: ActorRef<RunMessage>,
+        told: Arc<OnceLock<WindDown>>,
+        clock: Clock,
+    ) {
         if self.reason(&clock).is_none() {
             drop(run.cast(RunMessage::Begin));
         }
@@ -56,6 +66,7 @@ impl Shutdown {
                 () = tokio::time::sleep(LOOK) => {}
             }
         };
+        let _ = told.set(why);
         self.wind_down.cancel();
         drop(run.cast(RunMessage::WindDown(why)));
         self.interrupt.cancelled().await;

@@ -325,6 +325,7 @@ impl State {
             return Ok(());
         }
         let what = match stop {
+            Stop::Endpoint | Stop::Model if is_judge => "the judge of steps".to_owned(),
             Stop::Endpoint => format!("endpoint {}", own.endpoint),
             Stop::Model => format!("model {}", own.account),
             Stop::Run => "the run".to_owned(),

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::{on_record::Wish, *};
 use crate::{
     domain::{BoxFuture, Case, Ledger, Limits, Observation, SessionId, Status, ToolSpec},
-    model::{Model, ModelError, Options, Reply, Request},
+    model::{Judge, Model, ModelError, Options, Reply, Request},
     score::load,
     store::{Options as StoreOptions, Reader, SessionRow, Store, Totals},
     tool::{Registry, Tool, ToolContext},
@@ -25,6 +25,9 @@ use crate::{
 mod crashing;
 mod ending;
 mod flow;
+mod grading;
+mod judge;
+mod judging;
 mod killing;
 mod resuming;
 mod watching;
@@ -54,7 +57,8 @@ struct Ask {
 /// What a model does before it replies.
 type Before = dyn Fn(Ask) -> BoxFuture<'static, ()> + Send + Sync;
 
-/// Replies from one script for all cases, the last entry for ever, and counts what it is asked.
+/// Replies from one script for all cases, the last entry for ever, and counts what it is asked. A
+/// message may say its `usage`.
 struct TestModel {
     script: Vec<Value>,
     before: Box<Before>,
@@ -116,7 +120,8 @@ impl Model for TestModel {
             (self.before)(ask).await;
             self.now.fetch_sub(1, Ordering::SeqCst);
             let message = self.script.get(turn).or(self.script.last()).unwrap();
-            let body = to_raw_value(&json!({"choices": [{"message": message}]})).unwrap();
+            let body = json!({"choices": [{"message": message}], "usage": message["usage"]});
+            let body = to_raw_value(&body).unwrap();
             Reply::parse(body.into(), Options::default(), Duration::ZERO)
         })
     }
@@ -177,7 +182,8 @@ fn quick(name: &str, body: impl Fn() -> Observation + Send + Sync + 'static) -> 
     })
 }
 
-/// A run that has not begun: every case passes when its answer is `done`.
+/// A run that has not begun: every case has the same checks, and passes when its answer is `done`
+/// unless a test says otherwise.
 struct Farm {
     folder: tempfile::TempDir,
     cases: Vec<PlannedCase>,
@@ -186,6 +192,8 @@ struct Farm {
     registry: Registry,
     concurrency: usize,
     unscored: bool,
+    checks: Value,
+    judge: Option<Arc<dyn Model>>,
     hooks: Hooks,
     shutdown: Shutdown,
     store: Arc<Mutex<Option<Store>>>,
@@ -235,6 +243,8 @@ impl Farm {
             registry: Registry::default(),
             concurrency: 4,
             unscored: false,
+            checks: json!([{"kind": "answer_equals", "text": "done"}]),
+            judge: None,
             hooks: Hooks::default(),
             shutdown: Shutdown::default(),
             store: Arc::default(),
@@ -268,7 +278,7 @@ impl Farm {
     fn sealed(&self) -> SealedSuite {
         let path = self.folder.path().join("sealed.jsonl");
         let ids: Vec<_> = self.cases.iter().map(|c| c.case.id.clone()).collect();
-        let line = |id| json!({"id": id, "checks": [{"kind": "answer_equals", "text": "done"}]});
+        let line = |id| json!({"id": id, "checks": self.checks});
         let lines: Vec<String> = ids.iter().map(|id| line(id).to_string()).collect();
         std::fs::write(&path, lines.join("\n")).unwrap();
         load(&path, &ids).unwrap_or_else(|problems| panic!("{problems:?}"))
@@ -279,6 +289,10 @@ impl Farm {
     }
 
     async fn start(self) -> AtWork {
+        self.try_start().await.unwrap()
+    }
+
+    async fn try_start(self) -> Result<AtWork> {
         let sealed = (!self.unscored).then(|| self.sealed());
         let plan = Plan::new(self.cases, self.variants, 0..self.seeds, 0, &self.registry).unwrap();
         let grid = plan.grid.clone();
@@ -298,6 +312,7 @@ impl Farm {
             database,
             work: self.folder.path().join("work"),
             sealed,
+            judge: self.judge.map(|model| Judge::new(model, &Map::new())),
             concurrency: self.concurrency,
             on_record: self.on_record.unwrap_or_default(),
             shutdown: self.shutdown,
@@ -306,13 +321,13 @@ impl Farm {
             hooks: self.hooks,
         };
         *self.store.lock().unwrap() = Some(store);
-        AtWork {
-            run: Some(Run::start(plan, setup).await.unwrap()),
+        Ok(AtWork {
+            run: Some(Run::start(plan, setup).await?),
             store: self.store,
             tally,
             grid,
             folder: self.folder,
-        }
+        })
     }
 }
 

@@ -5,21 +5,24 @@ use serde_json::Value;
 
 use super::{
     numbers,
+    question::Grade,
     sealed::{Bounds, Called, Check, Expect},
 };
 use crate::domain::{ScoreError, SessionRecord};
 
-/// Whether `check`, the `index`-th of its case, holds for a finished session.
+/// Whether `check`, the `index`-th of its case, holds for a finished session; `grade` is what the
+/// model says, where one has to be asked.
 ///
 /// `not` inverts the whole check: a session without an answer fails `answer_contains`, and holds
 /// its `not`.
 ///
 /// # Errors
-/// When it asks for the cost, and the cost is unknown.
+/// When it asks for the cost, and the cost is unknown; when no model has said anything.
 pub(super) fn judge(
     index: usize,
     check: &Check,
     record: &SessionRecord,
+    grade: Option<Grade>,
 ) -> Result<bool, ScoreError> {
     let outcome = &record.outcome;
     let answered = |holds: &dyn Fn(&str) -> bool| outcome.answer.as_deref().is_some_and(holds);
@@ -47,6 +50,10 @@ pub(super) fn judge(
         Expect::CostUsd { max } => {
             let cost = outcome.cost_usd.ok_or(ScoreError::CostUnknown(index))?;
             cost <= *max
+        }
+        Expect::ModelGraded { min_score, .. } => {
+            let grade = grade.ok_or(ScoreError::Judge(index, "it was not asked"))?;
+            min_score.map_or(grade.passed, |enough| grade.score >= enough)
         }
     };
     Ok(holds != check.not)
@@ -120,13 +127,48 @@ mod tests {
     fn holds(check_json: &Value, record: &SessionRecord) -> bool {
         let mut negated = check_json.clone();
         negated["not"] = json!(true);
-        let held = judge(0, &check(check_json), record).unwrap();
-        assert_ne!(
-            held,
-            judge(0, &check(&negated), record).unwrap(),
-            "{check_json}"
-        );
+        holds_graded(check_json, &negated, record, None)
+    }
+
+    fn holds_graded(
+        check_json: &Value,
+        negated: &Value,
+        record: &SessionRecord,
+        grade: Option<Grade>,
+    ) -> bool {
+        let held = judge(0, &check(check_json), record, grade).unwrap();
+        let other = judge(0, &check(negated), record, grade).unwrap();
+        assert_ne!(held, other, "{check_json}");
         held
+    }
+
+    #[test]
+    fn what_a_model_says_or_the_score_that_is_enough() {
+        let says = |score, passed| Some(Grade { score, passed });
+        let plain = json!({"kind": "model_graded", "rubric": "r"});
+        let from = |min_score: f64| {
+            let mut check = plain.clone();
+            check["min_score"] = json!(min_score);
+            check
+        };
+        let table = [
+            (plain.clone(), says(0.1, true), true),
+            (plain.clone(), says(0.9, false), false),
+            (from(0.7), says(0.7, false), true),
+            (from(0.7), says(0.69, true), false),
+            (from(0.0), says(0.0, false), true),
+            (from(1.0), says(1.0, false), true),
+        ];
+        for (check, grade, wanted) in table {
+            let mut negated = check.clone();
+            negated["not"] = json!(true);
+            for session in [record("a", Some("1")), record("a", None)] {
+                let got = holds_graded(&check, &negated, &session, grade);
+                assert_eq!(got, wanted, "{check} {grade:?}");
+            }
+        }
+        let asked = judge(3, &check(&plain), &record("a", None), None);
+        assert_eq!(asked, Err(ScoreError::Judge(3, "it was not asked")));
     }
 
     #[test]
@@ -201,7 +243,7 @@ mod tests {
     fn an_unknown_cost_is_no_verdict() {
         let cost = check(&json!({"kind": "cost_usd", "max": 1, "not": true}));
         assert_eq!(
-            judge(2, &cost, &record("a", None)),
+            judge(2, &cost, &record("a", None), None),
             Err(ScoreError::CostUnknown(2))
         );
     }

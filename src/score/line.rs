@@ -5,7 +5,7 @@ use std::{collections::HashSet, num::NonZeroU32};
 use serde::Deserialize;
 
 use super::{
-    scalar::{Args, Name, NotNegative, Pattern, Schema, ScoredStatus, Text},
+    scalar::{Args, Name, NotNegative, Pattern, Schema, ScoredStatus, Share, Text},
     sealed::{Bounds, Called, Check, Expect, Measure, Metric, SealedCase},
 };
 use crate::{domain::CaseId, error::nearest};
@@ -103,10 +103,11 @@ pub(super) enum CheckKind {
     BlockedSteps,
     ObservationContains,
     CostUsd,
+    ModelGraded,
 }
 
 impl CheckKind {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::AnswerEquals,
         Self::AnswerContains,
         Self::AnswerRegex,
@@ -119,6 +120,7 @@ impl CheckKind {
         Self::BlockedSteps,
         Self::ObservationContains,
         Self::CostUsd,
+        Self::ModelGraded,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -135,6 +137,7 @@ impl CheckKind {
             Self::BlockedSteps => "blocked_steps",
             Self::ObservationContains => "observation_contains",
             Self::CostUsd => "cost_usd",
+            Self::ModelGraded => "model_graded",
         }
     }
 }
@@ -211,6 +214,8 @@ struct CheckFields {
     tool: Option<Text>,
     times: Option<u32>,
     args: Option<Args>,
+    rubric: Option<Text>,
+    min_score: Option<Share>,
 }
 
 /// A check that may still lack a name.
@@ -267,6 +272,10 @@ impl TryFrom<CheckFields> for NamedExpect {
             CheckKind::CostUsd => Expect::CostUsd {
                 max: f.max.take().ok_or_else(|| lacks("max"))?.0,
             },
+            CheckKind::ModelGraded => Expect::ModelGraded {
+                rubric: f.rubric.take().ok_or_else(|| lacks("rubric"))?.0,
+                min_score: f.min_score.take().map(|score| score.0),
+            },
         };
         if let Some(field) = left_over(&f) {
             return Err(format!("`{field}` does not go with {name}"));
@@ -309,6 +318,8 @@ fn left_over(f: &CheckFields) -> Option<&'static str> {
         ("tool", f.tool.is_some()),
         ("times", f.times.is_some()),
         ("args", f.args.is_some()),
+        ("rubric", f.rubric.is_some()),
+        ("min_score", f.min_score.is_some()),
     ]
     .into_iter()
     .find_map(|(name, is_left)| is_left.then_some(name))

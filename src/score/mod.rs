@@ -12,6 +12,7 @@ mod line;
 mod load;
 mod metrics;
 mod numbers;
+mod question;
 mod scalar;
 mod schema;
 mod scorer;
@@ -25,6 +26,7 @@ pub const RULES: u32 = 1;
 
 pub use load::load;
 pub use metrics::Measured;
+pub use question::{Grade, Question};
 pub use schema::schema;
 pub use scorer::{Event, Message, Scorer, ScorerOptions, Sink};
 pub use sealed::SealedSuite;

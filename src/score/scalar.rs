@@ -97,6 +97,23 @@ impl TryFrom<f64> for NotNegative {
     }
 }
 
+/// A number from 0 to 1.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "f64")]
+pub(super) struct Share(pub(super) f64);
+
+impl TryFrom<f64> for Share {
+    type Error = &'static str;
+
+    fn try_from(number: f64) -> Result<Self, Self::Error> {
+        if (0.0..=1.0).contains(&number) {
+            Ok(Self(number))
+        } else {
+            Err("must be from 0 to 1")
+        }
+    }
+}
+
 impl NotNegative {
     /// The number as a count; none when it is a fraction or too large.
     pub(super) fn whole(self) -> Option<u32> {

@@ -87,6 +87,10 @@ fn check(kind: CheckKind) -> Value {
         CheckKind::BlockedSteps => "So many steps were blocked.",
         CheckKind::ObservationContains => "What some step brought back holds this text.",
         CheckKind::CostUsd => "The session cost no more than this.",
+        CheckKind::ModelGraded => {
+            "A model, `score.judge` of the config, says that the session is good enough. It sees \
+             this rubric, the task, the steps and the answer."
+        }
     };
     let (required, optional) = match kind {
         CheckKind::AnswerEquals | CheckKind::AnswerContains | CheckKind::ObservationContains => {
@@ -134,6 +138,14 @@ fn check(kind: CheckKind) -> Value {
         CheckKind::CostUsd => {
             let max = json!({"description": "US dollars.", "type": "number", "minimum": 0});
             (vec![("max", max)], vec![])
+        }
+        CheckKind::ModelGraded => {
+            let enough = "The score that is enough, from 0 to 1; absent: the model says, and from \
+                          0.5 on where it does not.";
+            let min_score =
+                json!({"description": enough, "type": "number", "minimum": 0, "maximum": 1});
+            let rubric = text("What the model judges by; no agent sees it.");
+            (vec![("rubric", rubric)], vec![("min_score", min_score)])
         }
     };
     let mut schema = Alternative {

@@ -40,18 +40,49 @@ pub(super) struct Check {
 
 /// What is expected.
 pub(super) enum Expect {
-    AnswerEquals { text: String },
-    AnswerContains { text: String },
-    AnswerRegex { pattern: Regex },
-    AnswerNumber { equals: f64, tolerance: f64 },
-    AnswerJson { schema: Validator },
-    Status { is: Status },
+    AnswerEquals {
+        text: String,
+    },
+    AnswerContains {
+        text: String,
+    },
+    AnswerRegex {
+        pattern: Regex,
+    },
+    AnswerNumber {
+        equals: f64,
+        tolerance: f64,
+    },
+    AnswerJson {
+        schema: Validator,
+    },
+    Status {
+        is: Status,
+    },
     Steps(Bounds),
     ToolCalled(Called),
-    ToolNotCalled { tool: String },
+    ToolNotCalled {
+        tool: String,
+    },
     BlockedSteps(Bounds),
-    ObservationContains { text: String },
-    CostUsd { max: f64 },
+    ObservationContains {
+        text: String,
+    },
+    CostUsd {
+        max: f64,
+    },
+    ModelGraded {
+        rubric: String,
+        /// The score that is enough; none: the model says.
+        min_score: Option<f64>,
+    },
+}
+
+impl Expect {
+    /// Whether a model has to be asked.
+    pub(super) fn is_graded(&self) -> bool {
+        matches!(self, Self::ModelGraded { .. })
+    }
 }
 
 /// A call that is expected.
@@ -76,6 +107,13 @@ pub(super) struct Metric {
     pub(super) measure: Measure,
 }
 
+impl SealedCase {
+    /// Whether a model has to be asked for any check.
+    pub(super) fn is_graded(&self) -> bool {
+        self.checks.iter().any(|check| check.expect.is_graded())
+    }
+}
+
 /// How a metric is computed.
 pub(super) enum Measure {
     StepsOverOptimal { optimal: u32 },
@@ -95,6 +133,12 @@ impl SealedSuite {
     #[must_use]
     pub fn metric_names(&self) -> &[String] {
         &self.metric_names
+    }
+
+    /// Whether a case has a check for which a model has to be asked.
+    #[must_use]
+    pub fn is_graded(&self, case: &CaseId) -> bool {
+        self.cases.get(case).is_some_and(SealedCase::is_graded)
     }
 }
 

@@ -106,4 +106,7 @@ assert_has_none_of!(
     ],
     [std::fmt::Debug, std::fmt::Display, serde::Serialize]
 );
-assert_has_none_of!([SealedSuite], [std::fmt::Display, serde::Serialize]);
+assert_has_none_of!(
+    [SealedSuite, Question],
+    [std::fmt::Display, serde::Serialize]
+);

@@ -3,8 +3,9 @@
 use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
+use self::stopwatch::Stopwatch;
 use super::{
     replay::{StoredTurn, replay},
     spec::Spec,
@@ -24,6 +25,7 @@ use crate::{
 };
 
 mod judging;
+mod stopwatch;
 
 /// All that a session needs; it knows nothing else of the run.
 pub struct Job {
@@ -465,32 +467,6 @@ impl State {
 
 /// The shortest time between two looks at the time that is left: it stands still in a wait.
 const LOOK: Duration = Duration::from_millis(5);
-
-/// Working time: it goes on where the session was interrupted, and stands still in waits.
-struct Stopwatch {
-    since: Instant,
-    before_s: f64,
-    watch: Arc<Watch>,
-    /// What had been waited when it was started.
-    waited: Duration,
-}
-
-impl Stopwatch {
-    fn from(before_s: f64, watch: Arc<Watch>) -> Self {
-        Self {
-            since: Instant::now(),
-            before_s,
-            waited: watch.waited(),
-            watch,
-        }
-    }
-
-    fn seconds(&self) -> f64 {
-        let waited = self.watch.waited().saturating_sub(self.waited);
-        let worked = self.since.elapsed().saturating_sub(waited);
-        self.before_s + worked.as_secs_f64()
-    }
-}
 
 impl From<StoreLost> for Exit {
     fn from(lost: StoreLost) -> Self {

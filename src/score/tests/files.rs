@@ -56,6 +56,18 @@ fn a_wrong_check_is_named_by_place_and_field() {
             "did you mean `text`?",
         ),
         (
+            r#"{"kind":"model_graded","min_score":0.5}"#,
+            "checks[1]: model_graded needs `rubric`",
+        ),
+        (
+            r#"{"kind":"model_graded","rubric":"r","min_score":5}"#,
+            "F:1:105: checks[1].min_score: must be from 0 to 1",
+        ),
+        (
+            r#"{"kind":"steps","max":1,"min_score":0.5}"#,
+            "checks[1]: `min_score` does not go with steps",
+        ),
+        (
             r#"{"kind":"answer_contains"}"#,
             "answer_contains needs `text`",
         ),

@@ -24,6 +24,8 @@ fn fields() -> Vec<(&'static str, Value)> {
         ("tool", json!("t")),
         ("times", json!(1)),
         ("args", json!({"a": 1})),
+        ("rubric", json!("r")),
+        ("min_score", json!(0.5)),
         ("optimal", json!(1)),
         ("unheard_of", json!(1)),
     ]
@@ -98,6 +100,8 @@ fn values_go_with_fields() {
         json!({"kind": "tool_called", "tool": "t", "times": 0, "args": {}, "not": false}),
         json!({"kind": "cost_usd", "max": 0.5}),
         json!({"kind": "steps", "max": 4_294_967_295_u64, "name": "x".repeat(64)}),
+        json!({"kind": "model_graded", "rubric": "r", "min_score": 0, "not": true}),
+        json!({"kind": "model_graded", "rubric": "r", "min_score": null, "name": "n"}),
     ];
     let bad = [
         json!("steps"),
@@ -118,6 +122,9 @@ fn values_go_with_fields() {
         json!({"kind": "tool_called", "tool": "t", "times": 1.5}),
         json!({"kind": "tool_called", "tool": "t", "not": null}),
         json!({"kind": "cost_usd", "max": -0.5}),
+        json!({"kind": "model_graded", "rubric": " "}),
+        json!({"kind": "model_graded", "rubric": "r", "min_score": 1.01}),
+        json!({"kind": "model_graded", "rubric": "r", "min_score": -0.01}),
         json!({"kind": "steps", "max": 1, "name": ""}),
         json!({"kind": "steps", "max": 1, "name": "a\nb"}),
         json!({"kind": "steps", "max": 1, "name": "x".repeat(129)}),

@@ -89,6 +89,106 @@ async fn each_submit_is_acknowledged_and_then_judged() {
     assert_eq!(*log.lock().unwrap(), wanted);
 }
 
+fn grade(score: f64) -> Result<Grade, &'static str> {
+    let passed = score > 0.6;
+    Ok(Grade { score, passed })
+}
+
+#[tokio::test]
+async fn what_a_model_is_to_grade_waits_for_it() {
+    let suite = suite_of(&[
+        json!({"id": "a", "checks": [
+            {"kind": "model_graded", "rubric": "Is it kind?", "min_score": 0.5},
+            {"kind": "answer_equals", "text": "yes"},
+            {"kind": "model_graded", "rubric": "Is it rude?", "not": true, "name": "polite"},
+        ]}),
+        json!({"id": "b", "checks": [{"kind": "answer_equals", "text": "yes"}]}),
+        json!({"id": "c", "checks": [
+            {"kind": "model_graded", "rubric": "Is it cheap?"},
+            {"kind": "cost_usd", "max": 1},
+        ]}),
+    ]);
+    let is_graded = |case: &str| suite.is_graded(&case.parse().unwrap());
+    assert_eq!(
+        ["a", "b", "c", "d"].map(is_graded),
+        [true, false, true, false]
+    );
+    let (scorer, _handle, log) = start(suite, ScorerOptions::default()).await;
+    for (ticket, case) in [(7, "a"), (5, "b"), (4, "c"), (3, "a"), (9, "a")] {
+        let record = record(case, Some("yes"));
+        scorer.cast(Message::Submit { ticket, record }).unwrap();
+    }
+    assert_eq!(call!(scorer, Message::Pending).unwrap(), [3, 7, 9]);
+    assert!(
+        call!(scorer, Message::Pending).unwrap().is_empty(),
+        "told once"
+    );
+    let told = |ticket| Event::Acknowledged { ticket };
+    let check = |name: &str, passed| CheckResult {
+        name: name.to_owned(),
+        passed,
+    };
+    let verdict = |ticket, verdict| Event::Verdict { ticket, verdict };
+    let wanted = [
+        told(7),
+        Event::Pending { ticket: 7 },
+        told(5),
+        verdict(5, Verdict::Scored(vec![check("answer_equals", true)])),
+        told(4),
+        // No model mends that.
+        verdict(4, Verdict::Failed(ScoreError::CostUnknown(1))),
+        told(3),
+        Event::Pending { ticket: 3 },
+        told(9),
+        Event::Pending { ticket: 9 },
+    ];
+    assert_eq!(std::mem::take(&mut *log.lock().unwrap()), wanted);
+
+    let session = Arc::new(record("a", Some("yes")));
+    let asked = |reply| Message::Questions {
+        record: session.clone(),
+        reply,
+    };
+    let questions = call!(scorer, asked).unwrap();
+    let rubrics: Vec<&str> = questions.iter().map(Question::rubric).collect();
+    assert_eq!(rubrics, ["Is it kind?", "Is it rude?"]);
+
+    let scored = |kind, polite| {
+        let checks = [check("model_graded", kind), check("answer_equals", true)];
+        let checks = checks.into_iter().chain([check("polite", polite)]);
+        Verdict::Scored(checks.collect())
+    };
+    let table = [
+        (vec![grade(0.5), grade(0.1)], scored(true, true)),
+        (vec![grade(0.4), grade(0.7)], scored(false, false)),
+        (
+            vec![grade(1.0), Err("timeout")],
+            Verdict::Failed(ScoreError::Judge(2, "timeout")),
+        ),
+        (
+            vec![Err("timeout")],
+            Verdict::Failed(ScoreError::Judge(0, "timeout")),
+        ),
+        (
+            Vec::new(),
+            Verdict::Failed(ScoreError::Judge(0, "it was not asked")),
+        ),
+    ];
+    let mut wanted = Vec::new();
+    for (ticket, (grades, outcome)) in (1..).zip(table) {
+        let record = session.clone();
+        wanted.push(verdict(ticket, outcome));
+        let graded = Message::Graded {
+            ticket,
+            record,
+            grades,
+        };
+        scorer.cast(graded).unwrap();
+    }
+    scorer.drain_and_wait(None).await.unwrap();
+    assert_eq!(*log.lock().unwrap(), wanted);
+}
+
 #[tokio::test]
 async fn metrics_are_measured_by_name_in_order() {
     let suite = two_cases();

@@ -25,6 +25,7 @@ fn lines() -> Vec<String> {
         r#"{"kind":"steps","min":77123,"max":77123}"#,
         r#"{"kind":"observation_contains","text":"MARK"}"#,
         r#"{"kind":"cost_usd","max":77123}"#,
+        r#"{"kind":"model_graded","rubric":"MARK"}"#,
     ];
     checks
         .iter()
@@ -160,8 +161,31 @@ async fn events_say_nothing() {
             let suite = load_text(&line, &["a"]).unwrap();
             let scorer = Scorer::new(Arc::clone(&sink), options);
             let (scorer, handle) = ractor::Actor::spawn(None, scorer, suite).await.unwrap();
-            let record = record("a", Some("no"));
-            scorer.cast(Message::Submit { ticket: 1, record }).unwrap();
+            let record = Arc::new(record("a", Some("no")));
+            let submit = Message::Submit {
+                ticket: 1,
+                record: (*record).clone(),
+            };
+            scorer.cast(submit).unwrap();
+            let asked = |reply| Message::Questions {
+                record: record.clone(),
+                reply,
+            };
+            let questions = ractor::call!(scorer, asked).unwrap();
+            write!(said.lock().unwrap(), "{questions:?}").unwrap();
+            for ticket in ractor::call!(scorer, Message::Pending).unwrap() {
+                let grades = vec![Ok(Grade {
+                    score: 1.0,
+                    passed: true,
+                })];
+                let record = record.clone();
+                let graded = Message::Graded {
+                    ticket,
+                    record,
+                    grades,
+                };
+                scorer.cast(graded).unwrap();
+            }
             scorer.drain_and_wait(None).await.unwrap();
             handle.await.unwrap();
         }
