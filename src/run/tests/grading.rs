@@ -95,12 +95,7 @@ async fn a_model_grades_when_all_sessions_are_over() {
     assert_eq!(over.wind_down(), None);
 
     let asked = judge.asked();
-    let of: Vec<_> = asked.iter().map(|q| (&*q.case, q.seed)).collect();
-    assert_eq!(
-        of,
-        [("a", 0), ("b", 0), ("a", 1), ("b", 1)],
-        "in plan order"
-    );
+    assert_eq!(asked.len(), 4, "each once");
     for q in asked {
         let key = format!("v/{}/{}", q.case, q.seed).parse().unwrap();
         assert_eq!(q.of.session, over.grid.find(&key));
@@ -121,15 +116,21 @@ async fn until_then_they_are_unscored_and_sixteen_are_graded_at_a_time() {
     let model = TestModel::ready([answer("done")]);
     let at_work = farm(&["a", "b"], 100, model, &hanging.judge).start().await;
     hanging.hangs(16).await;
-    assert_eq!(at_work.tally.lock().unwrap().ledger, ended(0, 0, 200));
+    let unscored = ended(0, 0, 200);
+    at_work.until(|tally| tally.ledger == unscored).await;
     hanging.go.add_permits(1);
     let over = at_work.over().await;
     assert_eq!(over.ledger(), ended(200, 0, 0));
     assert_eq!(hanging.judge.most(), 16);
     let asked = hanging.judge.asked();
     assert_eq!(asked.len(), 200, "each once");
-    let first: Vec<u64> = asked[..16].iter().map(|q| q.seed).collect();
-    assert_eq!(first, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
+    let mut first: Vec<u64> = asked[..16].iter().map(|q| q.seed).collect();
+    first.sort_unstable();
+    assert_eq!(
+        first,
+        [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7],
+        "the first of the plan"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
