@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value, json};
 
 use super::{Caller, Conversation, Model, ModelError, ModelErrorKind, Request, Retry, Shape};
-use crate::domain::{CaseId, ToolMode, judge_seed};
+use crate::domain::{CaseId, judge_seed};
 
 pub use fence::Part;
 
@@ -73,7 +73,7 @@ impl Judge {
     /// `parameters` go into each request, as those of a variant do.
     #[must_use]
     pub fn new(model: Arc<dyn Model>, parameters: &Map<String, Value>) -> Self {
-        let shape = Shape::new(&json!([]), ToolMode::Json, parameters, false);
+        let shape = Shape::of_objects("grade", response_schema(), parameters);
         Self {
             model,
             opening: Conversation::opening(shape, SYSTEM),

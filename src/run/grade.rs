@@ -10,7 +10,7 @@ use crate::{
     aggregate,
     domain::{Activity, OnBehalf, Purpose, SessionId, SessionKey},
     error::{Context, Error, Result},
-    model::{Asked, Caller, Judge, ModelError, ModelErrorKind, Part, Watch},
+    model::{Asked, Caller, Judge, ModelError, ModelErrorKind, Part, Stop, Watch},
     score::{self, Grade, Question},
     store,
 };
@@ -33,7 +33,24 @@ enum Graded {
     /// The scorer has all that it needs.
     HandedIn,
     /// The model is not asked any more, and why.
-    Stopped(ModelErrorKind),
+    Stopped(Stopped),
+}
+
+/// Why the model is not asked any more.
+struct Stopped {
+    stop: Stop,
+    /// In farm's own words: those of the endpoint may hold what it was asked.
+    why: String,
+}
+
+impl Stopped {
+    fn of(stop: Stop, error: ModelError) -> Self {
+        let why = match stop {
+            Stop::Endpoint => error.kind.to_string(),
+            Stop::Model | Stop::Run => error.message,
+        };
+        Self { stop, why }
+    }
 }
 
 impl Grading {
@@ -46,10 +63,12 @@ impl Grading {
         tokio::select! {
             graded = self.all() => match graded {
                 Ok(None) => {}
-                Ok(Some(kind)) => {
-                    tracing::warn!(reason = kind.as_str(), "grading stopped");
-                    // The endpoint's own words may hold what it was asked.
-                    last.parked.push(format!("score.judge is not asked any more: {kind}"));
+                Ok(Some(Stopped { stop, why })) => {
+                    tracing::warn!(reason = why, "grading stopped");
+                    last.parked.push(format!("score.judge is not asked any more: {why}"));
+                    if stop == Stop::Run {
+                        last.wind_down = Some(WindDown::Money);
+                    }
                 }
                 Err(error) => last.fatal = Some(error),
             },
@@ -64,7 +83,8 @@ impl Grading {
         } = &self.shutdown;
         if wind_down.is_cancelled() || interrupt.is_cancelled() {
             // Those who do not say why are those who asked.
-            last.wind_down = Some(self.why.get().copied().unwrap_or(WindDown::Asked));
+            let why = self.why.get().copied().unwrap_or(WindDown::Asked);
+            last.wind_down.get_or_insert(why);
         }
     }
 
@@ -76,7 +96,7 @@ impl Grading {
     }
 
     /// Gives why the model is not asked any more, if that is so.
-    async fn all(&self) -> Result<Option<ModelErrorKind>> {
+    async fn all(&self) -> Result<Option<Stopped>> {
         let pending = call!(self.scorer, score::Message::Pending).internal(broke)?;
         if !pending.is_empty() {
             tracing::info!(sessions = pending.len(), "grading begins");
@@ -95,7 +115,7 @@ impl Grading {
             match at_work.next().await {
                 None => return Ok(stopped),
                 Some(Ok(Graded::HandedIn)) => {}
-                Some(Ok(Graded::Stopped(kind))) => stopped = Some(kind),
+                Some(Ok(Graded::Stopped(why))) => drop(stopped.get_or_insert(why)),
                 Some(Err(error)) => return Err(error),
             }
         }
@@ -113,7 +133,9 @@ impl Grading {
             let grade = match self.ask(id, attempt, &record.key, &question).await {
                 Ok(grade) => Ok(grade),
                 Err(error) => match error.kind {
-                    kind @ ModelErrorKind::Stopped(_) => return Ok(Graded::Stopped(kind)),
+                    ModelErrorKind::Stopped(stop) => {
+                        return Ok(Graded::Stopped(Stopped::of(stop, error)));
+                    }
                     ModelErrorKind::BooksLost => {
                         // Only the store knows what became of it.
                         self.hub.store.commit(Vec::new()).await?;

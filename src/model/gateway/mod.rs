@@ -90,7 +90,7 @@ impl Line {
             let (sent, told) = self.once(call, &send).await?;
             let error = match sent.reply {
                 Ok(reply) => return Ok(reply),
-                Err(error) => error,
+                Err(error) => unquoted(error, call.caller.on_behalf.purpose),
             };
             if error.kind == ModelErrorKind::RateLimited {
                 tries.refused += 1;
@@ -233,6 +233,18 @@ impl Line {
             ),
             retry: Retry::No,
         }
+    }
+}
+
+/// Endpoints may quote what they were sent, and what a session is graded by is sealed: of what is said
+/// to that, only the kind is told.
+fn unquoted(error: ModelError, purpose: Purpose) -> ModelError {
+    match purpose {
+        Purpose::Grade => ModelError {
+            message: "what it said is left out, for it may quote what is sealed".to_owned(),
+            ..error
+        },
+        Purpose::Turn | Purpose::Judge | Purpose::Probe => error,
     }
 }
 

@@ -237,6 +237,20 @@ async fn a_parked_endpoint_makes_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_said_to_a_grading_call_is_told_to_nobody() {
+    let mut stand = Stand::new(None).await;
+    stand.caller.on_behalf.purpose = Purpose::Grade;
+    let failed = stand.call([failing(), failing(), failing()]).await;
+    let spent = error(ModelErrorKind::QuotaExhausted, Retry::No, Reach::Refused);
+    let parked = stand.call([spent]).await;
+    for error in [failed, parked] {
+        let error = error.unwrap_err();
+        assert!(!error.message.contains("it broke"), "{error}");
+        assert!(error.message.contains("model m at 127.0.0.1:1"), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_paid_is_not_called() {
     let stand = Stand::new(Some(0.4)).await;
     assert_eq!(stand.call([reply(2000)]).await, Ok(1));

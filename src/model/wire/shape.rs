@@ -29,6 +29,25 @@ impl Shape {
         parameters: &Map<String, Value>,
         send_reasoning: bool,
     ) -> Arc<Self> {
+        let format = reply_format(tools);
+        Self::with_format(tools, tool_mode, parameters, send_reasoning, &format)
+    }
+
+    /// Of conversations without tools in which each reply is one JSON object of this schema, called
+    /// `name` there.
+    #[must_use]
+    pub fn of_objects(name: &str, schema: &Value, parameters: &Map<String, Value>) -> Arc<Self> {
+        let format = json_schema(name, schema);
+        Self::with_format(&json!([]), ToolMode::Json, parameters, false, &format)
+    }
+
+    fn with_format(
+        tools: &Value,
+        tool_mode: ToolMode,
+        parameters: &Map<String, Value>,
+        send_reasoning: bool,
+        format: &Value,
+    ) -> Arc<Self> {
         let mut tail = b"],\"parameters\":".to_vec();
         canonical(parameters, &mut tail);
         tail.extend_from_slice(b",\"tool_mode\":");
@@ -49,7 +68,7 @@ impl Shape {
             send_reasoning,
             tail,
             along: along.into_bytes(),
-            reply_format: reply_format(tools).to_string().into_bytes(),
+            reply_format: format.to_string().into_bytes(),
             parameters: parameters.clone(),
         })
     }
@@ -86,7 +105,8 @@ impl Shape {
         &self.along
     }
 
-    /// `response_format` of a chat request in json mode: a call of one of the tools, or an answer.
+    /// `response_format` of a chat request in json mode: a call of one of the tools, or an answer,
+    /// unless another object is asked for.
     #[must_use]
     pub fn reply_format(&self) -> &[u8] {
         &self.reply_format
@@ -132,10 +152,11 @@ fn reply_format(tools: &Value) -> Value {
         ["thought", "answer"],
     );
     let replies: Vec<Value> = call.into_iter().chain([answer]).collect();
-    json!({
-        "type": "json_schema",
-        "json_schema": {"name": "reply", "schema": {"anyOf": replies}},
-    })
+    json_schema("reply", &json!({"anyOf": replies}))
+}
+
+fn json_schema(name: &str, schema: &Value) -> Value {
+    json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema}})
 }
 
 #[expect(clippy::expect_used, reason = "every JSON value has an RFC 8785 form")]

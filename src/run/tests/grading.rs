@@ -271,26 +271,30 @@ async fn a_judge_that_fails_is_an_error_and_never_a_failed_check() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_judge_that_is_not_asked_any_more_leaves_the_rest_unscored() {
-    let judge = TestJudge::ready(|q| match q.seed {
-        0..3 => grade(1.0),
-        _ => error(ModelErrorKind::Stopped(Stop::Endpoint), Retry::No),
-    });
-    let model = TestModel::ready([answer("done")]);
-    let over = farm(&["a"], 40, model.clone(), &judge).run().await;
-    assert_eq!(over.ledger(), ended(3, 0, 37));
-    let parked = &over.ended.as_ref().unwrap().parked;
-    assert_eq!(
-        parked,
-        &["score.judge is not asked any more: endpoint_parked"]
-    );
-    assert!(judge.asked().len() < 40, "no further session is begun with");
-    let fine = TestJudge::ready(|_| grade(1.0));
-    let over = farm(&["a"], 40, model, &fine)
-        .after(over, RESUME)
-        .run()
-        .await;
-    assert_eq!(over.ledger(), ended(40, 0, 0));
-    assert_eq!(fine.asked().len(), 37);
+    let table = [
+        (Stop::Endpoint, "endpoint_parked", None),
+        (Stop::Model, "it said so", None),
+        (Stop::Run, "it said so", Some(WindDown::Money)),
+    ];
+    for (stop, why, wind_down) in table {
+        let judge = TestJudge::ready(move |q| match q.seed {
+            0..3 => grade(1.0),
+            _ => error(ModelErrorKind::Stopped(stop), Retry::No),
+        });
+        let model = TestModel::ready([answer("done")]);
+        let over = farm(&["a"], 40, model.clone(), &judge).run().await;
+        assert_eq!(over.ledger(), ended(3, 0, 37));
+        assert_eq!(over.wind_down(), wind_down);
+        let parked = &over.ended.as_ref().unwrap().parked;
+        let line = format!("score.judge is not asked any more: {why}");
+        assert_eq!(parked, &[line]);
+        let asked = judge.asked().len();
+        assert!(asked < 40, "no further session is begun with");
+        let fine = TestJudge::ready(|_| grade(1.0));
+        let again = farm(&["a"], 40, model, &fine).after(over, RESUME);
+        assert_eq!(again.run().await.ledger(), ended(40, 0, 0));
+        assert_eq!(fine.asked().len(), 37);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
