@@ -9,6 +9,8 @@ pub struct Tally {
     pub ledger: Ledger,
     /// Sessions in flight.
     pub in_flight: usize,
+    /// Sessions that a model is still to grade, once all are over.
+    pub to_grade: usize,
     /// Whether nothing new starts any more.
     pub winding_down: bool,
     /// US dollars of all settled sessions, as far as known.

@@ -121,7 +121,10 @@ fn bar() -> ProgressBar {
 /// What there is to say, the most wanted first: a narrow terminal cuts the end off.
 fn facts(tally: &Tally, pass_rate: &str, speed: &Speed) -> Vec<String> {
     let ledger = &tally.ledger;
-    let mut facts = vec![format!("{} in flight", tally.in_flight)];
+    let mut facts = vec![match tally.to_grade {
+        0 => format!("{} in flight", tally.in_flight),
+        left => format!("{} to grade", text::count(left as u64)),
+    }];
     if ledger.scored() > 0 {
         facts.push(format!("pass {pass_rate}"));
     }
@@ -202,6 +205,16 @@ mod tests {
         };
         let facts = facts(&tally, "n/a n=0", &Speed::over(RECENT));
         assert_eq!(facts, ["0 in flight"]);
+    }
+
+    #[test]
+    fn what_is_still_to_be_graded_is_told_when_nothing_is_in_flight() {
+        let tally = Tally {
+            to_grade: 1840,
+            ..Tally::default()
+        };
+        let facts = facts(&tally, "n/a n=0", &Speed::over(RECENT));
+        assert_eq!(facts, ["1,840 to grade"]);
     }
 
     #[test]

@@ -76,6 +76,7 @@ impl Grading {
             () = gone(database) => last.fatal = Some(store::gone(database)),
             () = self.shows_wind_down() => {}
         }
+        self.hub.tally().to_grade = 0;
         let Shutdown {
             wind_down,
             interrupt,
@@ -101,6 +102,7 @@ impl Grading {
         if !pending.is_empty() {
             tracing::info!(sessions = pending.len(), "grading begins");
         }
+        self.hub.tally().to_grade = pending.len();
         let mut waiting = pending.into_iter().map(SessionId);
         let mut at_work = FuturesUnordered::new();
         let mut stopped = None;
@@ -114,7 +116,7 @@ impl Grading {
             }
             match at_work.next().await {
                 None => return Ok(stopped),
-                Some(Ok(Graded::HandedIn)) => {}
+                Some(Ok(Graded::HandedIn)) => self.hub.tally().to_grade -= 1,
                 Some(Ok(Graded::Stopped(why))) => drop(stopped.get_or_insert(why)),
                 Some(Err(error)) => return Err(error),
             }

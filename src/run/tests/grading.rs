@@ -117,10 +117,13 @@ async fn until_then_they_are_unscored_and_sixteen_are_graded_at_a_time() {
     let at_work = farm(&["a", "b"], 100, model, &hanging.judge).start().await;
     hanging.hangs(16).await;
     let unscored = ended(0, 0, 200);
-    at_work.until(|tally| tally.ledger == unscored).await;
+    at_work
+        .until(|tally| tally.ledger == unscored && tally.to_grade == 200)
+        .await;
     hanging.go.add_permits(1);
     let over = at_work.over().await;
     assert_eq!(over.ledger(), ended(200, 0, 0));
+    assert_eq!(over.tally.to_grade, 0);
     assert_eq!(hanging.judge.most(), 16);
     let asked = hanging.judge.asked();
     assert_eq!(asked.len(), 200, "each once");
@@ -308,6 +311,62 @@ async fn what_cannot_be_judged_anyhow_is_not_graded() {
     let over = farm.run().await;
     assert_eq!(over.ledger(), ledger(0, 2, 0));
     assert!(judge.asked().is_empty());
+}
+
+/// Every file in a folder but the sealed halves, and those beneath.
+fn bytes_in(folder: &std::path::Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            bytes.extend(bytes_in(&path));
+        } else if path.file_name().unwrap() != "sealed.jsonl" {
+            bytes.extend(std::fs::read(path).unwrap());
+        }
+    }
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn neither_the_rubric_nor_what_is_said_of_it_is_left_anywhere() {
+    const MARK: &str = "kZq7Canary4Wv";
+    // A judge and an endpoint that quote what they were asked, whether they grade or not.
+    let judge = TestJudge::ready(|q| {
+        assert!(q.text.contains(MARK), "it is asked with the rubric");
+        let stop = ModelErrorKind::Stopped(Stop::Endpoint);
+        match q.seed {
+            0 => Ok(json!({"score": 1, "reason": q.text}).to_string()),
+            1 => Ok(q.text.clone()),
+            _ => Err(ModelError {
+                kind: if q.seed == 2 {
+                    ModelErrorKind::Provider
+                } else {
+                    stop
+                },
+                message: q.text.clone(),
+                retry: Retry::No,
+            }),
+        }
+    });
+    let mut farm = farm(&["a"], 4, TestModel::ready([answer("done")]), &judge);
+    farm.checks =
+        json!([{"kind": "model_graded", "rubric": format!("Is it {MARK}?"), "name": "n"}]);
+    let over = farm.run().await;
+    let want = Ledger {
+        planned: 4,
+        errored: 2,
+        ..ended(1, 0, 1)
+    };
+    assert_eq!(over.ledger(), want);
+    let parked = over.ended.as_ref().unwrap().parked.join("\n");
+    assert!(!parked.contains(MARK), "{parked}");
+    let left = bytes_in(over.folder.path());
+    let holds = |word: &str| left.windows(word.len()).any(|w| w == word.as_bytes());
+    assert!(
+        holds("was not graded by the model"),
+        "the search is worth something"
+    );
+    assert!(!holds(MARK) && !holds("Is it"), "the rubric is in a file");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
