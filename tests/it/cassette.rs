@@ -33,7 +33,9 @@ fn recorded() -> Folder {
 
 /// A config of one model, `v`.
 fn config(model: &str) -> String {
-    format!("[session]\nprompt = \"prompt.md\"\n[models.v]\n{model}\nparameters = {{ top_p = 0.5 }}\n")
+    format!(
+        "[session]\nprompt = \"prompt.md\"\n[models.v]\n{model}\nparameters = {{ top_p = 0.5 }}\n"
+    )
 }
 
 /// A config that replays a recording.
@@ -43,7 +45,15 @@ fn replay_of(from: &str) -> String {
 
 /// Runs the suite; gives the exit code and what was said.
 fn run(folder: &Folder, config: &str, out: &str, more: &[&str]) -> (i32, String) {
-    let args = ["run", "eval/cases.jsonl", "--config", config, "--out", out, "--quiet"];
+    let args = [
+        "run",
+        "eval/cases.jsonl",
+        "--config",
+        config,
+        "--out",
+        out,
+        "--quiet",
+    ];
     let said = folder.farm(args.iter().chain(more));
     (said.code, said.stdout + &said.stderr)
 }
@@ -92,7 +102,14 @@ fn a_replay_is_the_run_that_was_recorded() {
     for case in ["all", "file", "loop"] {
         for seed in 0..4 {
             let key = format!("v/{case}/{seed}");
-            let args = ["trace", "diff", "replayed", "eval/recorded", "--session", &key];
+            let args = [
+                "trace",
+                "diff",
+                "replayed",
+                "eval/recorded",
+                "--session",
+                &key,
+            ];
             folder.farm(args).exits(0);
         }
     }
@@ -155,7 +172,9 @@ fn what_is_not_recorded_is_named() {
     );
     assert_eq!(
         named("seed", &replay, &["--seeds", "4..5"]),
-        of_all("seed 4 was not recorded, only 0..4").map(|error| error.replace(", turn 0", ", turn 0").replace("seed 0", "seed 4"))
+        of_all("seed 4 was not recorded, only 0..4").map(|error| error
+            .replace(", turn 0", ", turn 0")
+            .replace("seed 0", "seed 4"))
     );
     folder.write("eval/box/notes.txt", "hidden trap");
     assert_eq!(
@@ -182,45 +201,87 @@ fn what_is_not_recorded_is_named() {
 #[test]
 fn recordings_are_found_by_folder_id_and_latest() {
     let folder = Folder::with_one_case();
-    folder.write("conf/two.toml", "[models.a]\nkind = 'scripted'\n[models.b]\nkind = 'scripted'\n");
+    folder.write(
+        "conf/two.toml",
+        "[models.a]\nkind = 'scripted'\n[models.b]\nkind = 'scripted'\n",
+    );
     let cases = ["run", "cases.jsonl", "--unscored", "--quiet"];
     folder.farm(cases).exits(0);
     let id = folder.farm(["runs", "--json"]).exits(0).stdout;
     let id: Value = serde_json::from_str(id.lines().next().unwrap()).unwrap();
-    let id = id["run"].as_str().or(id[0]["run"].as_str()).unwrap().to_owned();
+    let id = id["run"]
+        .as_str()
+        .or(id[0]["run"].as_str())
+        .unwrap()
+        .to_owned();
     let two = ["--config", "conf/two.toml", "--out", "conf/two"];
     folder.farm(cases.iter().chain(&two)).exits(0);
     let replay = |from: &str| {
-        folder.write("conf/replay.toml", format!("models.m = {{ kind = 'cassette', from = '{from}' }}"));
-        let said = folder.farm(cases.iter().chain(&["--config", "conf/replay.toml", "--out", "out"]));
+        folder.write(
+            "conf/replay.toml",
+            format!("models.m = {{ kind = 'cassette', from = '{from}' }}"),
+        );
+        let said =
+            folder.farm(
+                cases
+                    .iter()
+                    .chain(&["--config", "conf/replay.toml", "--out", "out"]),
+            );
         let used = (said.code == 0).then(|| {
             let recorded = folder.json("out/manifest.json")["variants"][0]["recorded"].clone();
             // What was meant stands in the run's config, whatever is latest later.
             let config = folder.read("out/config.toml");
-            let from = config.lines().find(|line| line.starts_with("from")).unwrap();
+            let from = config
+                .lines()
+                .find(|line| line.starts_with("from"))
+                .unwrap();
             std::fs::remove_dir_all(folder.path("out")).unwrap();
             format!("{} {from}", recorded["variant"].as_str().unwrap())
         });
         used.unwrap_or(said.stderr)
     };
     let kept = format!("scripted from = \"../results/runs/{id}/scripted\" # replay.toml:1");
-    for from in ["latest", &id, "latest/scripted", &format!("../results/runs/{id}")] {
+    for from in [
+        "latest",
+        &id,
+        "latest/scripted",
+        &format!("../results/runs/{id}"),
+    ] {
         assert_eq!(replay(from), kept, "{from}");
     }
-    assert_eq!(replay("two/b"), "b from = \"../conf/two/b\" # replay.toml:1");
+    assert_eq!(
+        replay("two/b"),
+        "b from = \"../conf/two/b\" # replay.toml:1"
+    );
     for (from, want) in [
-        ("two", "conf/replay.toml:1:42: models.m.from: run ID has several variants; name one of a, b: RUN/VARIANT"),
-        ("two/c", "conf/replay.toml:1:42: models.m.from: run ID has no variant c; name one of a, b: RUN/VARIANT"),
+        (
+            "two",
+            "conf/replay.toml:1:42: models.m.from: run ID has several variants; name one of a, b: RUN/VARIANT",
+        ),
+        (
+            "two/c",
+            "conf/replay.toml:1:42: models.m.from: run ID has no variant c; name one of a, b: RUN/VARIANT",
+        ),
         // Seen from the config file, not from where farm stands.
-        ("conf/two/b", "conf/replay.toml:1:42: models.m.from: there is no run conf/two/b: neither conf/conf/two/b nor one under results/runs; a folder is seen from the config file; `farm runs` lists the runs"),
+        (
+            "conf/two/b",
+            "conf/replay.toml:1:42: models.m.from: there is no run conf/two/b: neither conf/conf/two/b nor one under results/runs; a folder is seen from the config file; `farm runs` lists the runs",
+        ),
     ] {
         let two = folder.json("conf/two/manifest.json")["run"].clone();
         let said = replay(from).replace(two.as_str().unwrap(), "ID");
         assert_eq!(said, format!("error: 1 problem in the input\n  {want}\n"));
     }
     std::fs::remove_dir_all(folder.path("conf/two/traces/a")).unwrap();
-    assert!(replay("two/a").contains("`farm trace export conf/two` writes the traces of a run"), "{}", replay("two/a"));
-    folder.write("conf/two/traces/b/sum-1.jsonl", "{\"type\":\"run_start\",\n");
+    assert!(
+        replay("two/a").contains("`farm trace export conf/two` writes the traces of a run"),
+        "{}",
+        replay("two/a")
+    );
+    folder.write(
+        "conf/two/traces/b/sum-1.jsonl",
+        "{\"type\":\"run_start\",\n",
+    );
     assert_eq!(
         replay("two/b"),
         "error: 2 problems in the input\n  conf/replay.toml:1:42: models.m.from: the recording is \
@@ -232,7 +293,10 @@ fn recordings_are_found_by_folder_id_and_latest() {
 fn a_replay_goes_on_with_the_recording_that_it_began_with() {
     let folder = recorded();
     folder.write("replay.toml", replay_of("eval/recorded"));
-    assert_eq!(run(&folder, "replay.toml", "replayed", &["--seeds", "2"]).0, 3);
+    assert_eq!(
+        run(&folder, "replay.toml", "replayed", &["--seeds", "2"]).0,
+        3
+    );
     let resume = |more: &[&str]| folder.farm(["resume", "replayed", "--quiet"].iter().chain(more));
     resume(&["--seeds", "4"]).exits(3);
     assert_eq!(
@@ -242,7 +306,10 @@ fn a_replay_goes_on_with_the_recording_that_it_began_with() {
     let file = "eval/recorded/traces/v/loop.jsonl";
     folder.write(file, folder.read(file).replace("1 + 1", "1 + 2"));
     let said = resume(&["--seeds", "5"]).exits(2).stderr;
-    assert!(said.contains("variants.v.model.replies_sha256 was "), "{said}");
+    assert!(
+        said.contains("variants.v.model.replies_sha256 was "),
+        "{said}"
+    );
 }
 
 #[test]
