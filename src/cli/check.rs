@@ -9,9 +9,11 @@ use super::{
     setup::{self, Inputs},
 };
 use crate::{
-    config::ModelKind,
+    config::{ModelKind, Variant},
+    domain::ToolMode,
     error::{Error, Problem, Result},
     report::text::plural,
+    run::plan::TOOLS,
 };
 
 /// `farm check CASES`: everything that would stop a run, and what would spoil it.
@@ -29,6 +31,13 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     for unused in unused_scripts(&inputs) {
         say(&format!("warning: {unused}"));
     }
+    for variant in inputs.config.variants.iter().filter(|v| hides_its_tools(v)) {
+        say(&format!(
+            "warning: the prompt of {} does not tell of its tools, and in json mode nothing else does: \
+             put {TOOLS} into it",
+            variant.name
+        ));
+    }
     let ready = setup::plan(&request, inputs)?;
     let grid = &ready.plan.grid;
     say(&format!(
@@ -39,6 +48,14 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
         plural(grid.planned(), "session"),
     ));
     Ok(Exit::Done)
+}
+
+/// Whether a live model is not told what it may call.
+fn hides_its_tools(variant: &Variant) -> bool {
+    matches!(variant.model.kind, ModelKind::OpenAi(_))
+        && variant.model.tool_mode == ToolMode::Json
+        && !variant.tools.is_empty()
+        && !variant.prompt.text.contains(TOOLS)
 }
 
 /// Scripts of cases that are not in the case file: perhaps a typing error.

@@ -56,7 +56,7 @@ pub use seeds::{SeedError, SeedRange};
 pub use select::{Selection, select};
 pub use settings::{Located, Origin};
 pub use until::{Until, UntilError};
-pub use variants::{DEFAULT_PROMPT, Known, Prompt, Variant};
+pub use variants::{DEFAULT_JSON_PROMPT, DEFAULT_PROMPT, Known, Prompt, Variant};
 pub use write::relative;
 
 use crate::error::{Error, Problem, Result};

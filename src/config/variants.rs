@@ -13,12 +13,16 @@ use super::{
     settings::{Located, Name},
 };
 use crate::{
-    domain::{Limits, VariantName, input},
+    domain::{Limits, ToolMode, VariantName, input},
     error::Result,
 };
 
 /// The system prompt of a run whose config names none.
 pub const DEFAULT_PROMPT: &str = include_str!("../../configs/prompts/react.md");
+
+/// The same of a variant whose model answers with one JSON object: it tells of the tools, which
+/// nothing else does then.
+pub const DEFAULT_JSON_PROMPT: &str = include_str!("../../configs/prompts/react-json.md");
 
 /// One way of running cases.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +46,7 @@ pub struct Variant {
 pub struct Prompt {
     /// The text, byte for byte.
     pub text: String,
-    /// Its file; none: [`DEFAULT_PROMPT`].
+    /// Its file; none: [`DEFAULT_PROMPT`] or [`DEFAULT_JSON_PROMPT`].
     pub file: Option<Located>,
     /// SHA-256 of the text, hex.
     pub sha256: String,
@@ -144,7 +148,7 @@ pub(super) fn build(
 
 /// What `[session]` gives to every variant.
 struct Base {
-    prompt: Prompt,
+    prompt: Option<Prompt>,
     tools: Vec<String>,
     limits: Limits,
 }
@@ -160,13 +164,8 @@ fn base(audit: &mut Audit<'_>, known: Known<'_>) -> Result<Base> {
         &table.verifiers,
         known.verifiers,
     );
-    let prompt = prompt(audit, &at("prompt")).unwrap_or_else(|| Prompt {
-        text: DEFAULT_PROMPT.to_owned(),
-        file: None,
-        sha256: sha256_hex(DEFAULT_PROMPT.as_bytes()),
-    });
     Ok(Base {
-        prompt,
+        prompt: prompt(audit, &at("prompt")),
         tools: table.tools,
         limits: limits.over(&Limits::default()),
     })
@@ -200,8 +199,10 @@ impl Builder<'_, '_> {
         let (model, parameters) = model.asked_with(own);
         Ok(Some(Variant {
             name,
+            prompt: prompt
+                .or_else(|| base.prompt.clone())
+                .unwrap_or_else(|| built_in(model.tool_mode)),
             model,
-            prompt: prompt.unwrap_or_else(|| base.prompt.clone()),
             tools: table.tools.unwrap_or_else(|| base.tools.clone()),
             limits: table.limits.over(&base.limits),
             parameters,
@@ -221,6 +222,19 @@ impl Builder<'_, '_> {
             self.audit.tell_table(at, message, hint);
         }
         None
+    }
+}
+
+/// The prompt of a variant that names none.
+fn built_in(tool_mode: ToolMode) -> Prompt {
+    let text = match tool_mode {
+        ToolMode::Native => DEFAULT_PROMPT,
+        ToolMode::Json => DEFAULT_JSON_PROMPT,
+    };
+    Prompt {
+        text: text.to_owned(),
+        file: None,
+        sha256: sha256_hex(text.as_bytes()),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
 
 /// Stands in a prompt for what is said of the session's tools: in json mode nothing else tells of
 /// them.
-const TOOLS: &str = "{{tools}}";
+pub const TOOLS: &str = "{{tools}}";
 
 /// One way of running cases, ready to run.
 pub struct Variant {
