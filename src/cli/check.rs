@@ -6,11 +6,12 @@ use super::{
     args::CheckArgs,
     exit::{Exit, say},
     leaks,
+    recordings::Recordings,
     setup::{self, Inputs},
 };
 use crate::{
-    config::{ModelKind, Variant},
-    domain::ToolMode,
+    config::{ModelKind, Resolved, Variant},
+    domain::{Grid, ToolMode},
     error::{Error, Problem, Result},
     report::text::plural,
     run::plan::TOOLS,
@@ -40,6 +41,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     }
     let ready = setup::plan(&request, inputs)?;
     let grid = &ready.plan.grid;
+    for missing in unrecorded(&ready.config, grid, &request.recordings)? {
+        say(&format!("warning: {missing}"));
+    }
     say(&format!(
         "ok: {} × {} × {} = {}",
         plural(grid.cases.len() as u64, "case"),
@@ -56,6 +60,35 @@ fn hides_its_tools(variant: &Variant) -> bool {
         && variant.model.tool_mode == ToolMode::Json
         && !variant.tools.is_empty()
         && !variant.prompt.text.contains(TOOLS)
+}
+
+/// Sessions that a cassette cannot answer at all: they would be errored.
+fn unrecorded(config: &Resolved, grid: &Grid, recordings: &Recordings) -> Result<Vec<String>> {
+    let mut known = BTreeSet::new();
+    let mut warnings = Vec::new();
+    for model in config.variants.iter().map(|variant| &variant.model) {
+        let ModelKind::Cassette(cassette) = &model.kind else {
+            continue;
+        };
+        if !known.insert(&model.name) {
+            continue;
+        }
+        let tape = recordings.of(cassette)?.tape;
+        let seeds = || grid.seeds.clone();
+        let sessions = grid
+            .cases
+            .iter()
+            .flat_map(|case| seeds().map(move |seed| (case, seed)));
+        let mut missing = sessions.filter(|(case, seed)| !tape.has(case, *seed));
+        if let Some((case, seed)) = missing.next() {
+            let (count, all) = (1 + missing.count(), grid.cases.len() * seeds().count());
+            warnings.push(format!(
+                "model {}: {count} of {all} sessions are not recorded, such as {case}, seed {seed}",
+                model.name
+            ));
+        }
+    }
+    Ok(warnings)
 }
 
 /// Scripts of cases that are not in the case file: perhaps a typing error.

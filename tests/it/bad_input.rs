@@ -216,10 +216,10 @@ cases = "fixed"
       farm.toml:7:9: session.tools: unknown tool `calender`; known are calculator, file_read, web_fetch
       farm.toml:8:13: session.verifiers: unknown verifier `shema`; known are schema, budget, repeat; did you mean `schema`?
       farm.toml:9:10: session.prompt: nowhere.md cannot be read: No such file or directory (os error 2)
-      farm.toml:12:8: models.one.kind: "script" is not known here, only scripted; did you mean `scripted`?
+      farm.toml:12:8: models.one.kind: "script" is not known here, only scripted, openai, cassette; did you mean `scripted`?
       farm.toml:14:9: "two words" is not a valid variant name: use 1 to 128 of A-Z a-z 0-9 . _ - and begin with a letter or digit
       farm.toml:19:9: variants.three.model: unknown model `on`; known are one, two words; did you mean `one`?
-      farm.toml:21:2: unknown key `sweet`; known here are suite, run, session, tools, models, variants
+      farm.toml:21:2: unknown key `sweet`; known here are suite, run, session, score, tools, models, variants
     "#);
     insta::assert_snapshot!(refused_with("farm.toml", "[run]\nseeds = 1\n[run\n"), @r#"
     error: 2 problems in the input

@@ -11,6 +11,7 @@ mod apart;
 mod bad_input;
 mod broken_disk;
 mod canary;
+mod cap;
 mod cassette;
 mod commands;
 mod compare;

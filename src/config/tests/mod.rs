@@ -26,7 +26,7 @@ struct OneRun;
 impl Recordings for OneRun {
     fn find(&self, from: &str, folder: &Path) -> Result<Cassette> {
         let digit = match from {
-            "run" | "run/v" => "1",
+            "run" | "run/v" | "latest/live" => "1",
             "other/v" => "2",
             _ if folder.join(from).ends_with("run/v") => "1",
             _ => {
@@ -316,4 +316,18 @@ fn the_shipped_config_is_sound() {
     assert!(resolved.tools.web_fetch_pages.is_some());
     assert_eq!(resolved.variants.len(), 1);
     assert_eq!(resolved.run.seeds.range(), 0..1);
+}
+
+#[test]
+fn what_the_shipped_config_shows_in_comments_is_sound_too() {
+    let shipped = include_str!("../../../configs/farm.toml");
+    let comments = shipped.lines().filter_map(|line| line.strip_prefix("# "));
+    let toml = comments.filter(|text| text.starts_with('[') || text.contains(" = "));
+    let toml: Vec<&str> = toml.collect();
+    let resolved = resolve_text(&toml.join("\n"));
+    let kinds = resolved.variants.iter().map(|v| v.model.kind.as_str());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["openai", "cassette"]);
+    let cap = [("run.max_cost_usd", Value::Integer(5))];
+    let fixture = Fixture::new(&toml.join("\n"));
+    assert!(fixture.resolve(&[], &cap, &["live"]).is_ok());
 }
