@@ -13,8 +13,8 @@ use crate::{
     config::{ModelKind, Resolved, Variant},
     domain::{Grid, ToolMode},
     error::{Error, Problem, Result},
+    model::wire::TOOLS,
     report::text::plural,
-    run::plan::TOOLS,
 };
 
 /// `farm check CASES`: everything that would stop a run, and what would spoil it.

@@ -13,15 +13,11 @@ use super::schedule::Schedule;
 use crate::{
     domain::{Case, Grid, Limits, SessionId, VariantName, rng_seed},
     error::{Context, Error, Result},
-    model::{Conversation, Model, Options, Shape},
+    model::{Conversation, Model, Options, Shape, wire::TOOLS},
     session::{Spec, StepJudge},
     tool::Registry,
     verify::Verifiers,
 };
-
-/// Stands in a prompt for what is said of the session's tools: in json mode nothing else tells of
-/// them.
-pub const TOOLS: &str = "{{tools}}";
 
 /// One way of running cases, ready to run.
 pub struct Variant {

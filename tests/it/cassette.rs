@@ -196,6 +196,28 @@ fn what_is_not_recorded_is_named() {
     );
 }
 
+/// In json mode the prompt tells of the tools: what is sent is more than what the manifest holds.
+#[test]
+fn a_replay_in_json_mode() {
+    let folder = recorded();
+    let json = |kind: &str| format!("[models.v]\ntool_mode = \"json\"\n{kind}\n");
+    folder
+        .write("json.toml", json("kind = \"scripted\""))
+        .write("replay.toml", json("kind = \"cassette\"\nfrom = \"json\""));
+    assert_eq!(run(&folder, "json.toml", "json", &[]).0, 3);
+    assert_eq!(run(&folder, "replay.toml", "replayed", &[]).0, 3);
+    assert_eq!(
+        folder.read("replayed/summary.json"),
+        folder.read("json/summary.json")
+    );
+    folder.write("eval/box/notes.txt", "hidden trap");
+    assert_eq!(run(&folder, "replay.toml", "other", &[]).0, 3);
+    let said = errors(&folder, "other");
+    let want = "turn 1: message 3 (user, turn 0) differs: recorded \"hidden treasure\", asked \
+        \"hidden trap\"";
+    assert!(said[0].ends_with(want), "{said:?}");
+}
+
 #[test]
 fn recordings_are_found_by_folder_id_and_latest() {
     let folder = Folder::with_one_case();

@@ -14,7 +14,7 @@ use crate::{
         Limit, Observation, shortened,
         trace::{Record, RunStart, Step},
     },
-    model::{Conversation, Options, normalise},
+    model::{Conversation, Options, normalise, wire::TOOLS},
 };
 
 /// Characters that are shown before a difference, and in all.
@@ -87,16 +87,18 @@ pub(super) fn compare(
     end: Option<&End>,
     source: &Source,
 ) -> Found {
-    let Asked {
-        conversation,
-        options,
-    } = asked;
+    let (conversation, options) = (&asked.conversation, asked.options);
     let wanted = usize::try_from(conversation.assistant_count()).unwrap_or(usize::MAX);
-    let mut recorded = conversation.anew(&source.prompt).about(&traced.start.task);
+    let asked = messages(conversation);
+    let system = asked.first().and_then(|first| first["content"].as_str());
+    let prompt = system.filter(|system| is_filled(&source.prompt, system));
+    let mut recorded = conversation
+        .anew(prompt.unwrap_or(&source.prompt))
+        .about(&traced.start.task);
     // The turn that each message belongs to, beyond prompt and task.
     let mut turn_of = Vec::new();
     for (number, turn) in turns.iter().enumerate().take(wanted) {
-        let Ok(reply) = normalise::normalise(200, turn.body.get(), *options) else {
+        let Ok(reply) = normalise::normalise(200, turn.body.get(), options) else {
             break;
         };
         let of_turn = |step: &&Step| step.turn as usize == number;
@@ -106,7 +108,7 @@ pub(super) fn compare(
         recorded.push_turn(&reply, came_back);
         turn_of.resize(messages(&recorded).len().saturating_sub(2), number);
     }
-    let (recorded, asked) = (messages(&recorded), messages(conversation));
+    let recorded = messages(&recorded);
     if let Some(place) = first_apart(&recorded, &asked) {
         let name = match place {
             0 => "the prompt".to_owned(),
@@ -125,7 +127,7 @@ pub(super) fn compare(
         let how = quoted(recorded.get(place), asked.get(place));
         return Found::Differs(format!("{name} differs: {how}"));
     }
-    let others = of_shape(conversation, *options, &traced.start, source);
+    let others = of_shape(conversation, options, &traced.start, source);
     if !others.is_empty() {
         return Found::Differs(others.join("; "));
     }
@@ -144,6 +146,17 @@ fn messages(conversation: &Conversation) -> Vec<Value> {
         Value::Array(messages) => messages,
         _ => Vec::new(),
     }
+}
+
+/// Whether a system message is this prompt with tools told where it says so. Which tools is told by
+/// the request apart from it.
+fn is_filled(prompt: &str, system: &str) -> bool {
+    let Some((before, rest)) = prompt.split_once(TOOLS) else {
+        return false;
+    };
+    let after = rest.rsplit(TOOLS).next().unwrap_or(rest);
+    let told = system.strip_prefix(before);
+    told.is_some_and(|told| told.ends_with(after))
 }
 
 /// The first place at which two lists differ; one that goes on where the other is over differs too.

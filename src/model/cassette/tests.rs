@@ -368,6 +368,42 @@ async fn an_error_says_what_differs() {
     assert!(ask(&cassette, "a", 0, &same.conversation()).await.is_ok());
 }
 
+/// What is said of tools in a prompt is told by the list of tools, if anything else differs.
+#[tokio::test]
+async fn a_prompt_may_tell_of_tools() {
+    let dir = tempfile::tempdir().unwrap();
+    recording(dir.path());
+    let tape = Arc::new(Tape::load(dir.path(), &variant()).unwrap());
+    let source = Source {
+        prompt: "Be {{tools}}.".to_owned(),
+        ..source(Cost::Nothing)
+    };
+    let cassette = Cassette::new("replay", tape, Arc::new(source), Options::default());
+    let said = async |way: Way| {
+        let error = ask(&cassette, "a", 0, &way.conversation())
+            .await
+            .unwrap_err();
+        error.message.split_once("turn 0: ").unwrap().1.to_owned()
+    };
+    let fewer = Way {
+        prompt: "Be a calculator.",
+        tools: vec!["calculator"],
+        ..Way::default()
+    };
+    assert_eq!(
+        said(fewer).await,
+        r#"the list of tools differs: recorded ["calculator","file_read"], asked ["calculator"]"#
+    );
+    let other = Way {
+        prompt: "Be a calculator!",
+        ..Way::default()
+    };
+    assert_eq!(
+        said(other).await,
+        r#"the prompt differs: recorded "Be {{tools}}.", asked "Be a calculator!""#
+    );
+}
+
 /// A session that overflowed the model's context does so again, and no other.
 #[tokio::test]
 async fn a_request_that_was_too_long_is_so_again() {
