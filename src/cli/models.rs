@@ -8,12 +8,14 @@ use std::{
     time::Duration,
 };
 
+use serde_json::{Map, Value};
+
 use super::{live::Live, recordings::Recordings};
 use crate::{
     config::{ModelConfig, ModelKind, ScriptFile},
     domain::{Case, CaseId, Script},
     error::{Error, Problem, Result},
-    model::{self, Cassette, Model, Scripted, Scripts, ScriptsError},
+    model::{self, Cassette, Judge, Model, Scripted, Scripts, ScriptsError},
     report::text,
 };
 
@@ -56,6 +58,35 @@ pub(super) fn endpoint(model: &ModelConfig) -> String {
 }
 
 impl Makings<'_> {
+    /// A model that judges sessions of these of the cases. Scripts that stand in cases are not its
+    /// own.
+    ///
+    /// # Errors
+    /// When it could not answer.
+    pub fn judge(
+        &self,
+        model: &ModelConfig,
+        parameters: &Map<String, Value>,
+        is_judged: impl Fn(&CaseId) -> bool,
+    ) -> Result<Judge> {
+        let judged = self.cases.iter().filter(|case| is_judged(&case.id));
+        let bare = |case: &Case| Case {
+            script: None,
+            ..case.clone()
+        };
+        let judged: Vec<Case> = judged.map(bare).collect();
+        let place = |case: &CaseId| (self.place)(case);
+        let makings = Makings {
+            cases: &judged,
+            seeds: self.seeds.clone(),
+            scripts: self.scripts,
+            recordings: self.recordings,
+            live: self.live,
+            place: &place,
+        };
+        Ok(Judge::new(makings.model(model)?, parameters))
+    }
+
     /// The model that a config means.
     ///
     /// # Errors

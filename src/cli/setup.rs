@@ -21,8 +21,10 @@ use crate::{
     config::{self, CaseRules, ConfigFile, Guard, Known, ModelKind, Resolved, Sources},
     domain::{Case, CaseId, Script},
     error::{Context, Error, Problem, Result},
+    model::Judge,
     run::{Plan, PlannedCase, Variant},
     score::{self, SealedSuite},
+    session::StepJudge,
     store::Durability,
     tool::{self, BuiltinOptions, Registry},
     verify::{self, Verifiers, VerifiersError},
@@ -42,6 +44,8 @@ pub(super) struct Ready {
     pub funds: Funds,
     /// Who knows the answers; none with `--unscored`.
     pub sealed: Option<SealedSuite>,
+    /// The model that grades sessions, if any has to be graded.
+    pub grader: Option<Judge>,
     /// Where that was read from, or would be.
     pub sealed_file: PathBuf,
     /// The config.
@@ -197,6 +201,7 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         place: &place,
     };
     let variants = variants(&config, &makings)?;
+    let grader = grader(&config, sealed.as_ref(), &makings, &sealed_file)?;
     let folder = request.cases.parent().unwrap_or(Path::new(""));
     let cases = cases
         .into_iter()
@@ -220,6 +225,7 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         funds,
         live,
         sealed,
+        grader,
         sealed_file,
         config,
         digest,
@@ -318,6 +324,14 @@ fn verifiers(config: &Resolved) -> Result<Verifiers, VerifiersError> {
 
 fn variants(config: &Resolved, makings: &Makings<'_>) -> Result<Vec<Variant>> {
     let verifiers = verifiers(config).input(|| "session.verifiers".to_owned())?;
+    let judge = config.session.judge.as_ref();
+    let judge = judge.map(|judge| -> Result<_> {
+        Ok(Arc::new(StepJudge {
+            judge: makings.judge(&judge.model, &judge.parameters, |_| true)?,
+            rubric: judge.rubric.clone(),
+        }))
+    });
+    let judge = judge.transpose()?;
     let variants = config.variants.iter().map(|variant| {
         Ok(Variant {
             name: variant.name.clone(),
@@ -328,11 +342,35 @@ fn variants(config: &Resolved, makings: &Makings<'_>) -> Result<Vec<Variant>> {
             tools: variant.tools.clone(),
             limits: variant.limits.clone(),
             verifiers: verifiers.clone(),
-            judge: None,
+            judge: judge.clone(),
             parameters: variant.parameters.clone(),
             options: models::options(&variant.model),
             send_reasoning: config.session.send_reasoning,
         })
     });
     variants.collect()
+}
+
+/// The model that grades sessions, if any case has to be graded.
+fn grader(
+    config: &Resolved,
+    sealed: Option<&SealedSuite>,
+    makings: &Makings<'_>,
+    sealed_file: &Path,
+) -> Result<Option<Judge>> {
+    let is_graded = |case: &CaseId| sealed.is_some_and(|sealed| sealed.is_graded(case));
+    let Some(case) = makings.cases.iter().find(|case| is_graded(&case.id)) else {
+        return Ok(None);
+    };
+    let Some(grader) = &config.score_judge else {
+        let message = format!(
+            "case {} has a check of kind model_graded, and score.judge names no model to grade it",
+            case.id
+        );
+        let hint = "name one of [models] in the config: score.judge = \"NAME\"";
+        let problem = Problem::file(sealed_file, message).hint(hint);
+        return Err(Error::problems(vec![problem]));
+    };
+    let judge = makings.judge(&grader.model, &grader.parameters, is_graded)?;
+    Ok(Some(judge))
 }

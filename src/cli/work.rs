@@ -184,7 +184,7 @@ impl Work {
             database: folder.database(),
             work: folder.work(),
             sealed: ready.sealed,
-            judge: None,
+            judge: ready.grader,
             concurrency: ready.config.run.concurrency as usize,
             on_record,
             shutdown: shutdown.clone(),

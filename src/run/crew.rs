@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Ended, Hub, Plan, Setup,
     events::Events,
-    first_graded,
     grade::Grading,
     past::Past,
     shutdown::LOOK,
@@ -21,6 +20,7 @@ use super::{
 };
 use crate::{
     aggregate::{self, Aggregator, Counting},
+    domain::CaseId,
     error::{Context, Error, Result},
     score::{self, Scorer, ScorerOptions},
     store,
@@ -56,13 +56,13 @@ impl Crew {
             tally,
             hooks,
         } = setup;
-        let graded = sealed
-            .as_ref()
-            .and_then(|sealed| first_graded(&plan, sealed));
-        if let Some(case) = graded.filter(|_| judge.is_none()) {
-            return Err(Error::input(format!(
-                "no model grades the sessions of case {case}"
-            )));
+        let is_graded = |case: &CaseId| sealed.as_ref().is_some_and(|s| s.is_graded(case));
+        let mut cases = plan.cases.iter().map(|planned| &planned.case.id);
+        if judge.is_none()
+            && let Some(case) = cases.find(|case| is_graded(case))
+        {
+            let message = format!("no model grades the sessions of case {case}");
+            return Err(Error::input(message));
         }
         if plan.cases.iter().any(|case| case.files.is_some()) {
             std::fs::create_dir_all(&work)

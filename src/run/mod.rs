@@ -31,7 +31,7 @@ pub use plan::{Plan, PlannedCase, Variant};
 pub use shutdown::{Shutdown, WindDown};
 
 use crate::{
-    domain::{CaseId, Clock, Grid, SessionKey, SessionRecord, Tally},
+    domain::{Clock, Grid, SessionKey, SessionRecord, Tally},
     error::{Context, Error, Result},
     model::Judge,
     score::{self, Measured, SealedSuite},
@@ -51,7 +51,8 @@ pub struct Setup {
     pub work: PathBuf,
     /// The sealed halves; none with `--unscored`.
     pub sealed: Option<SealedSuite>,
-    /// The model that grades sessions; needed where a check does, see [`first_graded`].
+    /// The model that grades sessions; needed where a case of the plan has a check of that
+    /// kind.
     pub judge: Option<Judge>,
     /// Sessions in flight on each endpoint.
     pub concurrency: usize,
@@ -65,14 +66,6 @@ pub struct Setup {
     pub tally: Arc<Mutex<Tally>>,
     /// Test hooks.
     pub hooks: Hooks,
-}
-
-/// The first case of a plan with a check for which a model has to be asked: [`Setup::judge`] must be
-/// there then.
-#[must_use]
-pub fn first_graded<'a>(plan: &'a Plan, sealed: &SealedSuite) -> Option<&'a CaseId> {
-    let mut cases = plan.cases.iter().map(|planned| &planned.case.id);
-    cases.find(|case| sealed.is_graded(case))
 }
 
 /// Faults for tests, handed in.

@@ -5,7 +5,10 @@ use std::{fs, path::Path};
 
 use serde_json::json;
 
-use crate::support::{Folder, Said, farm, files};
+use crate::{
+    http::Endpoint,
+    support::{Folder, Said, farm, files},
+};
 
 /// Text and number that are sealed. They begin with what an answer here cannot hold by chance.
 const MARK: &str = "kZq7Canary4Wv";
@@ -236,6 +239,171 @@ fn a_run_leaves_and_says_nothing_sealed() {
     assert_folder_clean(&folder.path("run"));
 }
 
+/// Sessions that a model grades by a sealed rubric which it quotes, whether it gives a grade or not.
+fn graded(folder: &Folder) {
+    let reason = format!("{MARK} {NUMBER}");
+    let grade = |score: u32| json!({"score": score, "reason": reason}).to_string();
+    let says = [
+        ("praised", grade(1)),
+        ("blamed", grade(0)),
+        ("unread", reason.clone()),
+    ];
+    let (mut cases, mut sealed, mut scripts) = (String::new(), String::new(), String::new());
+    for (id, says) in says {
+        let case = json!({"id": id, "task": "Be kind.", "script": [{"answer": "42"}]});
+        let rubric = format!("Is it {MARK}, or {NUMBER}?");
+        let check = json!({"kind": "model_graded", "rubric": rubric, "min_score": 0.5});
+        let half = json!({"id": id, "canary": MARK, "checks": [
+            {"kind": "answer_equals", "text": "42"}, check]});
+        let script = json!({"case": id, "script": [{"answer": says}]});
+        cases.push_str(&format!("{case}\n"));
+        sealed.push_str(&format!("{half}\n"));
+        scripts.push_str(&format!("{script}\n"));
+    }
+    folder
+        .write("cases.jsonl", cases)
+        .write("secret/sealed.jsonl", sealed)
+        .write("secret/judge.jsonl", scripts)
+        .write(
+            "farm.toml",
+            "models.agent.kind = \"scripted\"\n\
+             models.judge = { kind = \"scripted\", scripts = \"secret/judge.jsonl\" }\n\
+             score.judge = \"judge\"\n",
+        );
+}
+
+#[test]
+fn what_a_model_is_asked_to_grade_by_and_says_is_left_nowhere() {
+    let folder = Folder::new();
+    graded(&folder);
+    let args = [
+        "run",
+        "cases.jsonl",
+        "--config",
+        "farm.toml",
+        "--sealed",
+        "secret/sealed.jsonl",
+        "--out",
+        "run",
+        "--seeds",
+        "3",
+        "-vvv",
+        "--log",
+        "run.log",
+    ];
+    let said = folder.farm(args).exits(3);
+    assert_silent(&said);
+    assert_clean("the log", &fs::read(folder.path("run.log")).unwrap());
+    assert_folder_clean(&folder.path("run"));
+    assert!(folder.read("run.log").contains("grading begins"));
+    let scores = folder.lines("run/scores.jsonl");
+    let of = |case: &str| {
+        let key = format!("agent/{case}/1");
+        scores.iter().find(|line| line["key"] == *key).unwrap()
+    };
+    let checks = |graded: bool| json!([{"name": "answer_equals", "passed": true}, {"name": "model_graded", "passed": graded}]);
+    assert_eq!(of("praised")["checks"], checks(true));
+    assert_eq!(of("blamed")["checks"], checks(false));
+    assert_eq!(
+        of("unread")["error"],
+        "check 1 was not graded by the model: it gave no grade that can be read"
+    );
+    for args in [
+        &["report", "run", "--failures", "--all"][..],
+        &["report", "run", "--format", "html", "--traces", "all"],
+        &["trace", "export", "run"],
+    ] {
+        assert_silent(&folder.farm(args.iter().chain(&["-vvv"])).exits(0));
+    }
+
+    folder.write("farm.toml", "models.agent.kind = \"scripted\"\n");
+    let said = folder
+        .farm(args[..6].iter().chain(&["--out", "none"]))
+        .exits(2);
+    assert_silent(&said);
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: 1 problem in the input
+      secret/sealed.jsonl: case praised has a check of kind model_graded, and score.judge names no model to grade it; name one of [models] in the config: score.judge = "NAME"
+    "#);
+    assert!(!folder.path("none").exists());
+}
+
+#[test]
+fn an_endpoint_that_quotes_what_it_is_asked_gives_nothing_away() {
+    let quoting = |status: u16, body: &str| {
+        let error = json!({"error": {"message": format!("what is {body}?")}});
+        (status, error.to_string())
+    };
+    let completion = |content: &str| {
+        let choice = json!({"message": {"content": content}, "finish_reason": "stop"});
+        (200, json!({"choices": [choice]}).to_string())
+    };
+    let agent = Endpoint::new(move |_| completion("42"));
+    let judge = Endpoint::new(move |body| {
+        let grade = json!({"score": 1, "reason": body}).to_string();
+        match ["Be fine.", "Be down."].map(|task| body.contains(task)) {
+            [true, ..] => completion(&grade),
+            [_, true] => quoting(500, body),
+            _ => quoting(401, body),
+        }
+    });
+    let folder = Folder::new();
+    let (mut cases, mut sealed) = (String::new(), String::new());
+    for id in ["fine", "down", "denied"] {
+        let case = json!({"id": id, "task": format!("Be {id}.")});
+        let check = json!({"kind": "model_graded", "rubric": format!("Is it {MARK} {NUMBER}?")});
+        let half = json!({"id": id, "canary": MARK, "checks": [check]});
+        cases.push_str(&format!("{case}\n"));
+        sealed.push_str(&format!("{half}\n"));
+    }
+    let live = |endpoint: &Endpoint| {
+        let url = format!("http://{}/v1", endpoint.address);
+        format!("kind = \"openai\"\nbase_url = \"{url}\"\nmodel = \"m\"\nmax_tries = 1\n")
+    };
+    let config = format!(
+        "[score]\njudge = \"judge\"\n[models.agent]\n{}[models.judge]\n{}",
+        live(&agent),
+        live(&judge)
+    );
+    folder
+        .write("cases.jsonl", cases)
+        .write("secret/sealed.jsonl", sealed)
+        .write("configs/farm.toml", config);
+    let args = [
+        "run",
+        "cases.jsonl",
+        "--sealed",
+        "secret/sealed.jsonl",
+        "--out",
+        "run",
+        "--no-probe",
+        "-vvv",
+        "--log",
+        "run.log",
+    ];
+    let said = folder.farm(args).exits(3);
+    assert_silent(&said);
+    assert_clean("the log", &fs::read(folder.path("run.log")).unwrap());
+    assert_folder_clean(&folder.path("run"));
+    assert!(folder.read("run.log").contains("a call failed"));
+    let parked = "parked: score.judge is not asked any more: endpoint_parked";
+    assert!(said.stderr.contains(parked), "{}", said.stderr);
+
+    let asked = agent.asked();
+    assert_eq!(asked.len(), 3);
+    asked
+        .iter()
+        .for_each(|body| assert_clean("a request of the agent", body.as_bytes()));
+    for body in judge.asked() {
+        assert!(
+            find(body.as_bytes()).is_some(),
+            "the judge is asked by the rubric"
+        );
+        let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(body["response_format"]["json_schema"]["name"], "grade");
+    }
+}
+
 #[test]
 fn a_run_that_is_killed_leaves_nothing_sealed() {
     let folder = Folder::new();
@@ -250,6 +418,9 @@ fn a_run_that_is_killed_leaves_nothing_sealed() {
             "--out",
             "run",
             "-vvv",
+            // So that there are as many commits, however busy the machine is.
+            "--concurrency",
+            "1",
         ])
         .env("FARM_TEST_ABORT", "commit:9:before")
         .output()

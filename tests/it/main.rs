@@ -25,6 +25,7 @@ mod golden_table;
 mod gsm8k;
 mod html_page;
 mod http;
+mod judges;
 mod law;
 mod mock;
 mod mock_faults;
