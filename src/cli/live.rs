@@ -22,14 +22,16 @@ use crate::{
     store::{CallBooks, Handle, Money},
 };
 
+/// Endpoints by address and key.
+type Endpoints = HashMap<(String, Option<String>), Arc<Endpoint>>;
+
 /// What the live models of a run share.
 pub(super) struct Live<'a> {
     config: &'a Resolved,
     till: Arc<Till>,
     /// The place of each model's account, by the model's name.
     accounts: BTreeMap<&'a str, usize>,
-    /// By address and key.
-    endpoints: RefCell<HashMap<(String, Option<String>), Arc<Endpoint>>>,
+    endpoints: RefCell<Endpoints>,
     proxies: Proxies,
     /// Keys that are missing are no problem: nothing will be asked.
     is_dry: bool,

@@ -149,7 +149,6 @@ impl Work {
         let options = store::Options {
             durability: ready.durability(),
             abort_at: faults.abort_at,
-            ..store::Options::default()
         };
         let run = &manifest.run;
         let mut tally = Tally::of(&ready.plan.grid);

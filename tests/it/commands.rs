@@ -370,7 +370,7 @@ fn schema_names_the_formats() {
         assert!(jsonschema::meta::is_valid(&schema), "{name}");
     }
     insta::assert_snapshot!(folder.farm(["schema", "traces"]).exits(2).stderr, @r#"
-    error: there is no format "traces"; there are case, comparison, config, failures, manifest, plan, scores, script, sealed, status, summary, timing, trace
+    error: there is no format "traces"; there are case, comparison, config, failures, forecast, manifest, plan, scores, script, sealed, status, summary, timing, trace
     hint: did you mean "trace"?
     "#);
 }

@@ -14,9 +14,10 @@ use crate::support::farm_at_home;
 
 /// What people write. In it an unknown field is an error, in what farm writes it is not.
 const WRITTEN_BY_PEOPLE: [&str; 4] = ["case", "config", "script", "sealed"];
-const WRITTEN_BY_FARM: [&str; 9] = [
+const WRITTEN_BY_FARM: [&str; 10] = [
     "comparison",
     "failures",
+    "forecast",
     "manifest",
     "plan",
     "scores",
