@@ -9,14 +9,14 @@ use super::{
 };
 use crate::{
     domain::{
-        Amount, Figure, Grid, Ledger, Overall, Rate, Reading, SUMMARY_SCHEMA, SessionRecord, Steps,
-        Summary, SummaryStatus, VariantName, VariantSummary,
+        Amount, Figure, Grid, Ledger, Overall, Overcharge, Rate, Reading, SUMMARY_SCHEMA,
+        SessionRecord, Steps, Summary, SummaryStatus, VariantName, VariantSummary,
     },
     error::Result,
     stats::{
-        Case, Level, Tally, Units, missing,
+        Case, DIGITS, Level, Tally, Units, missing,
         pass_k::{self, PassK},
-        strata,
+        round_sig, strata,
     },
     store::{Reader, SessionRow},
 };
@@ -71,7 +71,20 @@ pub fn summarise(reader: &Reader, grid: &Grid, options: &Options<'_>) -> Result<
         reading: options.reading,
         ledger,
         variants,
+        overcharges: overcharges(reader)?,
     })
+}
+
+/// Calls that cost more than was reserved for them.
+fn overcharges(reader: &Reader) -> Result<Vec<Overcharge>> {
+    let models = reader.money()?.models.into_iter();
+    let over = models.filter(|(_, spent)| spent.overcharges > 0);
+    let told = over.map(|(model, spent)| Overcharge {
+        model,
+        calls: spent.overcharges,
+        usd: round_sig(spent.overcharged_usd, DIGITS),
+    });
+    Ok(told.collect())
 }
 
 /// Arithmetic goes by id, whatever the order of the file.

@@ -57,8 +57,8 @@ pub use script::{Entry, Script, ScriptedCall};
 pub use seed::{draw, judge_seed, provider_seed, rng_seed};
 pub use served::Served;
 pub use summary::{
-    Bounds, CaseSummary, CheckSummary, Label, Overall, SUMMARY_SCHEMA, Steps, Stratum, Summary,
-    SummaryStatus, Variance, VariantSummary,
+    Bounds, CaseSummary, CheckSummary, Label, Overall, Overcharge, SUMMARY_SCHEMA, Steps, Stratum,
+    Summary, SummaryStatus, Variance, VariantSummary,
 };
 pub use tally::Tally;
 pub use text::{hex, is_unseen, shell, shortened};

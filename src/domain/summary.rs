@@ -22,6 +22,21 @@ pub struct Summary {
     pub ledger: Ledger,
     /// In the order of the run.
     pub variants: Vec<VariantSummary>,
+    /// Models whose provider charged more for calls than was reserved for them, by name: the cap
+    /// could not hold for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overcharges: Vec<Overcharge>,
+}
+
+/// What a provider charged beyond what was reserved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Overcharge {
+    /// The model's name in the config.
+    pub model: String,
+    /// Calls that cost more than was reserved for them.
+    pub calls: u64,
+    /// How much more, US dollars.
+    pub usd: f64,
 }
 
 impl Summary {

@@ -261,5 +261,6 @@ pub(super) fn summary() -> Summary {
         reading: Reading::Fixed,
         ledger: all,
         variants: vec![baseline, cautious],
+        overcharges: Vec::new(),
     }
 }

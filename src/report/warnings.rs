@@ -32,6 +32,15 @@ pub(super) fn of(summary: &Summary, run: &str) -> Vec<String> {
             text::plural(ledger.unscored, "session")
         ));
     }
+    warnings.extend(summary.overcharges.iter().map(|over| {
+        format!(
+            "Model {}: {} cost {} more than was reserved for them: no cap holds what a provider \
+             charges beyond its price.",
+            text::visible(&over.model),
+            text::plural(over.calls, "call"),
+            text::usd(over.usd)
+        )
+    }));
     warnings.extend(summary.variants.iter().filter_map(cases::left_out));
     warnings
 }
