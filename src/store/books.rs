@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rusqlite::Connection;
+
 use super::{
     reader::Reader,
     write::Write,
@@ -23,6 +25,13 @@ SELECT model, count(*), total(usd), total(usd) FILTER (WHERE kept = 0),
   total(usd) FILTER (WHERE purpose = 'probe'),
   count(*) FILTER (WHERE above > 0.0), total(above), max(id)
 FROM booked GROUP BY model";
+
+/// Books calls that nobody will settle any more at their reservations, which is the most that they
+/// can have cost: nobody has their replies.
+pub(super) fn settle_all(conn: &Connection) -> rusqlite::Result<()> {
+    const SETTLE: &str = "UPDATE call SET cost_usd = reserved_usd, kept = 0 WHERE cost_usd IS NULL";
+    conn.execute(SETTLE, []).map(drop)
+}
 
 /// The books of a run, kept in its database. Cheap to clone.
 #[derive(Debug, Clone)]

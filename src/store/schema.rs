@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::fault::fault;
+use super::{books::settle_all, fault::fault};
 use crate::{
     domain::Grid,
     error::{Error, Result},
@@ -249,17 +249,16 @@ pub(super) fn read_as_today(conn: &Connection, path: &Path) -> Result<()> {
     steps.try_for_each(|views| conn.execute_batch(views).map_err(|e| fault(path, e)))
 }
 
-/// Settles what an earlier process left in flight: its calls are booked at their reservations,
-/// which is the most that they can have cost, and what its sessions were at and could not ask is
-/// of no meaning any more.
+/// Settles what an earlier process left in flight: what its sessions were at and could not ask is of
+/// no meaning any more.
 pub(super) fn go_on(conn: &mut Connection, path: &Path) -> Result<()> {
     const LEFT: &str = "
-      UPDATE call SET cost_usd = reserved_usd, kept = 0 WHERE cost_usd IS NULL;
       DELETE FROM activity;
       DELETE FROM look;
       DELETE FROM parked;";
     let settle = |conn: &mut Connection| {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        settle_all(&tx)?;
         tx.execute_batch(LEFT)?;
         tx.commit()
     };

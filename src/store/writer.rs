@@ -11,7 +11,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{apply::Statements, fault::fault, schema, write::Write};
+use super::{apply::Statements, books::settle_all, fault::fault, schema, write::Write};
 use crate::{
     domain::Grid,
     error::{Context, Error, Result},
@@ -195,7 +195,8 @@ impl Store {
         self.handle.clone()
     }
 
-    /// Commits what is queued and closes the database. Handles fail from now on.
+    /// Commits what is queued and closes the database. Handles fail from now on. Calls that were not
+    /// settled are booked at their reservations.
     ///
     /// # Errors
     /// What ended the store, if it was lost.
@@ -270,6 +271,7 @@ fn connect(path: &Path, create: OpenFlags, options: Options) -> Result<Connectio
 
 fn write(conn: Connection, path: &Path, queue: &mut Queue, options: Options) -> Result<Stats> {
     let stats = drain(&conn, queue, options).map_err(|e| fault(path, e))?;
+    settle_all(&conn).map_err(|e| fault(path, e))?;
     settle(&conn).map_err(|e| fault(path, e))?;
     conn.close().map_err(|(_, e)| fault(path, e))?;
     Ok(stats)

@@ -218,6 +218,8 @@ fn of_a_killed_run() {
     let folder = Folder::with_one_case();
     let mut run = begin_run(&folder, 200);
     until(&folder, |s| s["ledger"]["passed"].as_u64() > Some(0));
+    // What sessions were at is left in the database, and is not told.
+    until(&folder, |s| s["in_flight"]["thinking"].as_u64() > Some(0));
     run.0.kill().unwrap();
     run.0.wait().unwrap();
     // What was written ahead is still beside the database.

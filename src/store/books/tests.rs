@@ -86,7 +86,11 @@ async fn what_calls_cost_is_told_by_model() {
         ),
         (1.5, 0.75, 0.125)
     );
+    // Whose call is still in flight when all is over has lost it.
     store.join().await.unwrap();
+    let over = reader.money().unwrap();
+    assert_eq!(over.booked_usd(), 9.125);
+    assert_eq!(over.models["b"].failed_usd, 4.5);
 }
 
 #[tokio::test]
