@@ -1,5 +1,7 @@
 //! By what sessions were scored: figures of two scorings are not compared.
 
+use serde_json::Value;
+
 use super::{setup::Ready, side::Side};
 use crate::{
     error::{Error, Result},
@@ -14,6 +16,8 @@ pub(super) struct Scoring {
     sealed: Option<String>,
     /// The version of the rules by which checks judge.
     rules: u32,
+    /// The model that grades, with its parameters; none: no check asks one.
+    judge: Option<Value>,
 }
 
 impl Scoring {
@@ -24,6 +28,7 @@ impl Scoring {
             of: side.spec(),
             sealed: inputs.sha256.get("sealed").cloned(),
             rules: inputs.rules,
+            judge: judge(side.manifest().meaning.as_ref()),
         }
     }
 
@@ -33,13 +38,14 @@ impl Scoring {
             of: "this run".to_owned(),
             sealed: ready.inputs.get("sealed").cloned(),
             rules: score::RULES,
+            judge: judge(Some(&ready.config.meaning())),
         }
     }
 
     /// Refuses to compare with sessions that were scored otherwise.
     ///
     /// # Errors
-    /// When sealed halves or rules differ, or one side has no scorer.
+    /// When sealed halves, rules or grading models differ, or one side has no scorer.
     pub fn refuse_other(&self, other: &Self) -> Result<()> {
         let short = |sha256: &str| sha256.chars().take(8).collect::<String>();
         let why = match (&self.sealed, &other.sealed) {
@@ -54,9 +60,15 @@ impl Scoring {
                     self.rules, other.rules
                 )
             }
+            _ if self.judge != other.judge => "other models grade them (score.judge)".to_owned(),
             _ => return Ok(()),
         };
         let what = format!("{} and {} were not scored alike: {why}", self.of, other.of);
         Err(Error::input(what).hint("run both with the same sealed halves and the same farm"))
     }
+}
+
+/// What grades, as what gives a run its meaning has it.
+fn judge(meaning: Option<&Value>) -> Option<Value> {
+    meaning?.get("score_judge").cloned()
 }
