@@ -46,12 +46,12 @@ async fn probe(plan: &Plan, variants: &[usize]) -> Result<()> {
             told.push(told_as);
         }
     }
-    let Some((_, hint)) = told.first() else {
+    if told.is_empty() {
         return Ok(());
-    };
-    let hint = (*hint).to_owned();
-    let messages: Vec<String> = told.into_iter().map(|(message, _)| message).collect();
-    Err(Error::input(messages.join("\n")).hint(hint))
+    }
+    let (messages, mut hints): (Vec<String>, Vec<&str>) = told.into_iter().unzip();
+    hints.dedup();
+    Err(Error::input(messages.join("\n")).hint(hints.join("\nhint: ")))
 }
 
 /// What is wrong with the endpoint of a variant, if anything is.
@@ -80,8 +80,10 @@ async fn ask(plan: &Plan, variant: usize) -> Option<ModelError> {
         .complete(&request)
         .await
         .err()?;
-    // The endpoint works: how long a request may be is the session's affair.
-    (error.kind != ModelErrorKind::Context).then_some(error)
+    // The endpoint works: how long a request may be is the session's affair, and how many there may
+    // be that of the run.
+    let works = [ModelErrorKind::Context, ModelErrorKind::RateLimited];
+    (!works.contains(&error.kind)).then_some(error)
 }
 
 fn what_to_do(kind: ModelErrorKind) -> &'static str {

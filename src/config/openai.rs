@@ -165,12 +165,21 @@ fn key(audit: &mut Audit<'_>, at: &Name, table: &Table) {
     let is_name = |name: &String| {
         name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
             && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !looks_like_key(name)
     };
     if !table.api_key_env.as_ref().is_none_or(is_name) {
         let misfit = misfit(
             "is no name of an environment variable",
             "name the variable that holds the key, such as \"OPENROUTER_API_KEY\"",
         );
+        audit.tell(&["models", &at.name, "api_key_env"], misfit);
+    } else if table
+        .api_key_env
+        .as_ref()
+        .is_some_and(|name| name.starts_with("FARM_"))
+    {
+        let hint = "name another one: FARM_RUN_SEEDS and its like set keys of the config";
+        let misfit = misfit("is a variable that farm takes for config of its own", hint);
         audit.tell(&["models", &at.name, "api_key_env"], misfit);
     }
     let Some(header) = &table.api_key_header else {
@@ -189,6 +198,13 @@ fn key(audit: &mut Audit<'_>, at: &Name, table: &Table) {
         let hint = "add api_key_env, the environment variable that holds the key";
         audit.tell(&path, misfit("there is no key to send", hint));
     }
+}
+
+/// Names of variables are short words: a long one with small letters and digits is a key that was
+/// pasted in the wrong place.
+fn looks_like_key(name: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| name.as_bytes().iter().any(|b| is(b));
+    name.len() >= 20 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit)
 }
 
 /// Parameters that farm sets itself, each with what to do instead.

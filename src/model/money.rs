@@ -103,7 +103,7 @@ impl Account {
 #[derive(Debug)]
 pub struct Money {
     accounts: Mutex<Accounts>,
-    /// Those who want money of one model line up here: who comes first is served first.
+    /// Those who have to wait for money of one model line up here: who comes first is served first.
     lines: Vec<Turnstile<()>>,
     /// Something was settled.
     settled: Notify,
@@ -113,6 +113,8 @@ pub struct Money {
 struct Accounts {
     run: Account,
     models: Vec<Account>,
+    /// How many stand in the line of each model: nobody passes them by.
+    in_line: Vec<u32>,
 }
 
 impl Accounts {
@@ -124,6 +126,28 @@ impl Accounts {
             _ => Ok(Fit::Later),
         }
     }
+
+    /// Reserves, if that can be now.
+    fn take(&mut self, model: usize, more: Pico) -> Result<Fit, Stop> {
+        let fit = self.fit(model, more)?;
+        if fit == Fit::Now {
+            self.run.reserve(more);
+            self.models[model].reserve(more);
+        }
+        Ok(fit)
+    }
+}
+
+/// A place in the line of a model; dropped, it is left.
+struct InLine<'a> {
+    money: &'a Money,
+    model: usize,
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        self.money.accounts().in_line[self.model] -= 1;
+    }
 }
 
 impl Money {
@@ -132,7 +156,11 @@ impl Money {
     pub fn new(run: Account, models: Vec<Account>) -> Arc<Self> {
         Arc::new(Self {
             lines: models.iter().map(|_| Turnstile::new(())).collect(),
-            accounts: Mutex::new(Accounts { run, models }),
+            accounts: Mutex::new(Accounts {
+                run,
+                in_line: vec![0; models.len()],
+                models,
+            }),
             settled: Notify::new(),
         })
     }
@@ -148,32 +176,29 @@ impl Money {
         watch: &Watch,
     ) -> Result<Hold, Stop> {
         let more = Pico::at_least(usd);
-        let mut waiting = None;
-        let _turn = match self.lines[model].try_lock() {
-            Ok(turn) => turn,
-            Err(_) => {
-                waiting = Some(watch.waits(Activity::Money, None));
-                self.lines[model].lock().await
-            }
+        let hold = || Hold {
+            money: self.clone(),
+            model,
+            reserved: more,
+            is_sent: false,
         };
+        {
+            let mut accounts = self.accounts();
+            if accounts.in_line[model] == 0 && accounts.take(model, more)? == Fit::Now {
+                return Ok(hold());
+            }
+            accounts.in_line[model] += 1;
+        }
+        let _place = InLine { money: self, model };
+        let _waiting = watch.waits(Activity::Money, None);
+        let _turn = self.lines[model].lock().await;
         loop {
             // Listened for before the look: what is settled in between is not missed.
             let settled = self.settled.notified();
-            {
-                let mut accounts = self.accounts();
-                if accounts.fit(model, more)? == Fit::Now {
-                    accounts.run.reserve(more);
-                    accounts.models[model].reserve(more);
-                    drop(waiting);
-                    return Ok(Hold {
-                        money: self.clone(),
-                        model,
-                        reserved: more,
-                        is_sent: false,
-                    });
-                }
+            let fit = self.accounts().take(model, more)?;
+            if fit == Fit::Now {
+                return Ok(hold());
             }
-            waiting.get_or_insert_with(|| watch.waits(Activity::Money, None));
             settled.await;
         }
     }
@@ -193,6 +218,12 @@ impl Money {
     #[must_use]
     pub fn of_run(&self) -> Account {
         self.accounts().run
+    }
+
+    /// The account of a model as it stands.
+    #[must_use]
+    pub fn of_model(&self, model: usize) -> Account {
+        self.accounts().models[model]
     }
 
     fn settle(&self, model: usize, reserved: Pico, spent: Pico) {

@@ -321,7 +321,12 @@ impl State {
             ..
         } = live;
         let key = self.hub.plan.grid.key(id);
-        tracing::warn!(%key, attempt, reason, "session broke");
+        match status {
+            // An endpoint that is down breaks every session: they are counted, and told together
+            // when the run is over.
+            Status::ModelError => tracing::info!(%key, attempt, reason, "session broke"),
+            _ => tracing::warn!(%key, attempt, reason, "session broke"),
+        }
         if self.halted {
             self.leave(id, Ending::Interrupted);
             return Ok(());

@@ -27,10 +27,16 @@ SELECT model, count(*), total(usd), total(usd) FILTER (WHERE kept = 0),
 FROM booked GROUP BY model";
 
 /// Books calls that nobody will settle any more at their reservations, which is the most that they
-/// can have cost: nobody has their replies.
+/// can have cost: nobody has their replies. Nor has anybody those that were settled and then lost,
+/// before the turn was durable that was to be made of them: it will be asked for again.
 pub(super) fn settle_all(conn: &Connection) -> rusqlite::Result<()> {
-    const SETTLE: &str = "UPDATE call SET cost_usd = reserved_usd, kept = 0 WHERE cost_usd IS NULL";
-    conn.execute(SETTLE, []).map(drop)
+    const SETTLE: &str = "
+      UPDATE call SET cost_usd = reserved_usd, kept = 0 WHERE cost_usd IS NULL;
+      UPDATE call SET kept = 0 WHERE kept = 1 AND purpose = 'turn'
+        AND session IN (SELECT id FROM session WHERE status IS NULL)
+        AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.session = call.session
+          AND turn.attempt = call.attempt AND turn.turn = call.turn);";
+    conn.execute_batch(SETTLE)
 }
 
 /// The books of a run, kept in its database. Cheap to clone.

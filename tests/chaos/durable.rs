@@ -9,6 +9,7 @@ use std::{
 };
 
 use rusqlite::{Connection, types::ValueRef};
+use tempfile::TempDir;
 
 use crate::log::Turn;
 
@@ -28,13 +29,7 @@ pub(crate) struct Durable {
 impl Durable {
     /// Nothing when the run has no database yet.
     pub(crate) fn read(run: &Path) -> Self {
-        let copy = tempfile::tempdir().unwrap();
-        for name in ["farm.db", "farm.db-wal", "farm.db-journal"] {
-            if run.join(name).exists() {
-                fs::copy(run.join(name), copy.path().join(name)).unwrap();
-            }
-        }
-        let conn = Connection::open(copy.path().join("farm.db")).unwrap();
+        let (conn, _copy) = copy(run);
         let mut durable = Self::default();
         let tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'session'";
         if conn
@@ -100,6 +95,17 @@ impl Durable {
             assert_eq!(after.rows.get(row), Some(digest), "{row:?} was durable");
         }
     }
+}
+
+/// A copy of the database of a run; it goes with the folder that it lies in.
+pub(crate) fn copy(run: &Path) -> (Connection, TempDir) {
+    let copy = tempfile::tempdir().unwrap();
+    for name in ["farm.db", "farm.db-wal", "farm.db-journal"] {
+        if run.join(name).exists() {
+            fs::copy(run.join(name), copy.path().join(name)).unwrap();
+        }
+    }
+    (Connection::open(copy.path().join("farm.db")).unwrap(), copy)
 }
 
 fn strings(conn: &Connection, sql: &str) -> rusqlite::Result<BTreeMap<i64, String>> {

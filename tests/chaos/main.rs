@@ -16,10 +16,13 @@ mod compare;
 mod durable;
 mod gsm8k;
 mod kills;
+mod live;
 mod log;
 mod process;
 mod random;
 mod run;
+#[path = "../shared/served.rs"]
+mod served;
 mod signals;
 mod suite;
 

@@ -18,7 +18,7 @@ pub(crate) struct Suite {
 
 /// Five cases: tools and a draw; calls that are blocked and a reply that is none; calls side by
 /// side, one of them blocked; a budget that runs out, with tokens that add up; files.
-const CASES: &str = r#"
+pub(crate) const CASES: &str = r#"
 {"id":"tools","task":"What is 6 * 7?","script":[{"thought":"I will multiply.","tool_call":{"tool":"calculator","args":{"expression":"6 * 7"}}},{"any_of":[{"weight":2,"tool_call":{"tool":"calculator","args":{"expression":"42 + 1"}}},{"tool_call":{"tool":"calculator","args":{"expression":"42 + 0"}}}]},{"answer":"It is {{observation}}."}]}
 {"id":"blocked","task":"What is 8 / 2?","script":[{"tool_call":{"tool":"calculator","args":{"expr":"8 / 2"}}},{"raw":{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}},{"tool_call":{"tool":"abacus","args":{}}},{"tool_call":{"tool":"calculator","args":{"expression":"8 / 2"}}},{"answer":"{{observation}}"}]}
 {"id":"parallel","task":"Three sums.","script":[{"tool_calls":[{"tool":"calculator","args":{"expression":"1 + 1"}},{"tool":"calculator","args":{"expr":"2 + 2"}},{"tool":"calculator","args":{"expression":"3 + 3"}}]},{"tool_call":{"tool":"calculator","args":{"expression":"2 + 2"}}},{"answer":"2, 4 and 6"}]}
@@ -45,16 +45,20 @@ impl Suite {
 
     /// Five small cases; each reply takes so long.
     pub(crate) fn small(latency_ms: u64) -> Self {
+        Self::with_config(&format!(
+            "[models.scripted]\nkind = \"scripted\"\nlatency_ms = {latency_ms}\n"
+        ))
+    }
+
+    /// The same five cases with another config.
+    pub(crate) fn with_config(config: &str) -> Self {
         let suite = Self::new("cases.jsonl", "sealed.jsonl", "farm.toml");
         let write = |name: &str, text: &str| fs::write(suite.dir.path().join(name), text).unwrap();
         fs::create_dir(suite.dir.path().join("desk")).unwrap();
         write("cases.jsonl", CASES.trim_start());
         write("sealed.jsonl", SEALED.trim_start());
         write("desk/notes.txt", "Odile is in charge.");
-        write(
-            "farm.toml",
-            &format!("[models.scripted]\nkind = \"scripted\"\nlatency_ms = {latency_ms}\n"),
-        );
+        write("farm.toml", config);
         suite
     }
 

@@ -1,6 +1,6 @@
 //! What the rehearsal server does to requests, and how it counts and charges them.
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use farm::{
     domain::{Entry, Price, ToolMode},
@@ -9,14 +9,10 @@ use farm::{
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::http::{self, COMPLETION, complete, until};
-
-/// A server in this process.
-struct Served {
-    runtime: Runtime,
-    mock: Mock,
-    address: SocketAddr,
-}
+use crate::{
+    http::{self, COMPLETION, complete, until},
+    served::Served,
+};
 
 const TASK: &str = "What is 2 * 3?";
 
@@ -38,7 +34,7 @@ fn options() -> Options {
 }
 
 fn with(shares: Shares) -> Served {
-    serve(Options {
+    Served::start(Options {
         shares,
         price: Some(Price {
             input: 3.0,
@@ -47,29 +43,6 @@ fn with(shares: Shares) -> Served {
         }),
         ..options()
     })
-}
-
-fn serve(options: Options) -> Served {
-    let runtime = Runtime::new().unwrap();
-    let (address, mock) = runtime.block_on(Mock::start(options)).unwrap();
-    Served {
-        runtime,
-        mock,
-        address,
-    }
-}
-
-impl Served {
-    fn stats(&self) -> Stats {
-        self.mock.stats()
-    }
-
-    /// Stops it; everything is over then.
-    fn stop(self) -> Stats {
-        let stats = self.runtime.block_on(self.mock.stop());
-        assert_eq!(stats.in_flight, 0);
-        stats
-    }
 }
 
 /// The request for a turn of a session.
@@ -102,7 +75,7 @@ fn a_share_is_rate_limited() {
         ..Shares::default()
     };
     for (retry_after, want) in [(None, None), (Some(7), Some("7"))] {
-        let server = serve(Options {
+        let server = Served::start(Options {
             shares,
             retry_after,
             ..options()
@@ -224,7 +197,7 @@ fn only_calls_become_malformed_and_always_the_same() {
 
 /// What 3 tries of each of 40 turns meet, whichever of them comes first.
 fn met(faults_seed: u64, backwards: bool) -> (BTreeMap<(u32, u32), String>, Stats) {
-    let server = serve(Options {
+    let server = Served::start(Options {
         shares: Shares {
             rate_limited: 0.2,
             failing: 0.1,
@@ -287,7 +260,7 @@ fn servers_with_one_seed_do_the_same() {
 
 #[test]
 fn more_requests_a_minute_than_allowed_are_told_when_to_come_again() {
-    let server = serve(Options {
+    let server = Served::start(Options {
         requests_per_minute: 3.try_into().ok(),
         ..options()
     });
@@ -320,7 +293,7 @@ fn the_ledger_holds_what_replies_cost_whatever_they_say() {
         (Reports::Tokens, None),
     ];
     for (reports, times) in table {
-        let server = serve(Options {
+        let server = Served::start(Options {
             price,
             reports,
             ..options()
@@ -354,7 +327,7 @@ fn the_ledger_holds_what_replies_cost_whatever_they_say() {
         assert_eq!((stats.requests, stats.outcomes), (6, want));
         assert_eq!((stats.turns.answered, stats.turns.repeated), (2, 1));
     }
-    let server = serve(Options {
+    let server = Served::start(Options {
         reports: Reports::None,
         price,
         ..options()
@@ -366,7 +339,7 @@ fn the_ledger_holds_what_replies_cost_whatever_they_say() {
 
 #[test]
 fn a_client_that_leaves_early_is_charged() {
-    let server = serve(Options {
+    let server = Served::start(Options {
         latency: Latency::Fixed(Duration::from_secs(3600)),
         price: Some(Price {
             input: 1.0,

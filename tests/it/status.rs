@@ -56,7 +56,7 @@ fn status(folder: &Folder) -> Option<Value> {
 
 /// Looks until the status is as it must become.
 #[track_caller]
-fn until(folder: &Folder, is_so: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn until(folder: &Folder, is_so: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
         let status = status(folder);

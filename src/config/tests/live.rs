@@ -116,6 +116,17 @@ fn all_of_a_live_model_is_read() {
     assert_eq!(resolved.models().count(), 5);
 }
 
+#[test]
+fn debug_shows_no_key() {
+    let fixture = Fixture::new(LIVE);
+    let resolved = fixture.resolve(&[("EXAMPLE_KEY", "sk-canary")], &[], &[]);
+    let shown = format!("{:?}", resolved.unwrap());
+    assert!(
+        shown.contains("EXAMPLE_KEY") && !shown.contains("canary"),
+        "{shown}"
+    );
+}
+
 /// The folder of the config that a cassette was found from.
 fn resolved_folder(variant: &Variant) -> &Path {
     match &variant.model.kind {

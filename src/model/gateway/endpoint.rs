@@ -1,6 +1,6 @@
 //! One endpoint: its slots, its rates, and whether it is parked.
 
-use std::sync::OnceLock;
+use tokio::sync::SetOnce;
 
 use super::{
     rate::Rates,
@@ -32,7 +32,8 @@ pub struct Endpoint {
     host: String,
     slots: Slots,
     rates: Rates,
-    parked: OnceLock<ModelError>,
+    /// Why no further call is made.
+    parked: SetOnce<ModelError>,
 }
 
 impl Endpoint {
@@ -43,7 +44,7 @@ impl Endpoint {
             host: options.host,
             slots: Slots::new(Window::new(options.slots_start, options.slots_max)),
             rates: Rates::new(options.requests_per_minute, options.tokens_per_minute),
-            parked: OnceLock::new(),
+            parked: SetOnce::new(),
         }
     }
 
@@ -53,26 +54,32 @@ impl Endpoint {
         &self.host
     }
 
-    /// Whether calls are made.
-    ///
-    /// # Errors
-    /// Why not, once it is parked.
-    pub(super) fn is_open(&self) -> Result<(), ModelError> {
-        match self.parked.get() {
-            Some(error) => Err(error.clone()),
-            None => Ok(()),
+    /// No further call is made, for this reason; gives what callers are told. The first reason stands.
+    pub(super) fn park(&self, error: ModelError) -> ModelError {
+        let parked = ModelError {
+            kind: ModelErrorKind::Stopped(Stop::Endpoint),
+            message: error.to_string(),
+            ..error
+        };
+        match self.parked.set(parked.clone()) {
+            Ok(()) => parked,
+            Err(_) => self.parked.get().cloned().unwrap_or(parked),
         }
     }
 
-    /// No further call is made, for this reason; gives what callers are told. The first reason stands.
-    pub(super) fn park(&self, error: ModelError) -> ModelError {
-        let message = error.to_string();
-        let parked = self.parked.get_or_init(|| ModelError {
-            kind: ModelErrorKind::Stopped(Stop::Endpoint),
-            message,
-            ..error
-        });
-        parked.clone()
+    /// Waits for this, but no longer than calls are made.
+    ///
+    /// # Errors
+    /// Why they are not, once it is parked.
+    pub(super) async fn unless_parked<T>(
+        &self,
+        wait: impl Future<Output = T>,
+    ) -> Result<T, ModelError> {
+        tokio::select! {
+            biased;
+            error = self.parked.wait() => Err(error.clone()),
+            done = wait => Ok(done),
+        }
     }
 
     /// Waits for a slot.

@@ -20,7 +20,7 @@ pub use till::Till;
 
 use self::{
     retry::{After, Tries, after},
-    slots::Ended,
+    slots::{Ended, Slot},
 };
 use super::{Caller, ModelError, ModelErrorKind, Retry, Stop, money::Hold};
 use crate::domain::{Activity, BooksLost, Price, Purpose, Usage};
@@ -99,10 +99,14 @@ impl Line {
             }
             let address = (call.rng_seed, call.caller.on_behalf.turn);
             tracing::debug!(model = self.model, %error, ?tries, "a call failed");
-            match after(error, tries, max_tries, sent.retry_after, address) {
+            // Who says that it gets too many requests is there, and takes them.
+            let is_answer = is_probe && error.kind == ModelErrorKind::RateLimited;
+            match after(error.clone(), tries, max_tries, sent.retry_after, address) {
+                After::Again(_) if is_answer => return Err(self.named(error)),
                 After::Again(pause) => {
                     let _waiting = call.caller.watch.waits(Activity::Backoff, Some(pause));
-                    tokio::time::sleep_until(told + pause).await;
+                    let pause = tokio::time::sleep_until(told + pause);
+                    self.endpoint.unless_parked(pause).await?;
                 }
                 After::GiveUp(error) => return Err(self.named(error)),
                 // A probe stands before the run: whoever asks is told what is wrong.
@@ -121,21 +125,14 @@ impl Line {
         call: Call<'_>,
         send: &impl Fn() -> F,
     ) -> Result<(Sent<T>, Instant), ModelError> {
-        let watch = &call.caller.watch;
-        self.endpoint.is_open()?;
         let most = self
             .price
             .map(|price| price.at_most(call.bytes, self.output_limit.unwrap_or(0)));
-        let mut hold = match most {
-            None => None,
-            Some(usd) => Some(self.reserve(call, usd).await?),
-        };
-        let mut slot = self.endpoint.slot(watch).await;
         // An estimate: four bytes a token.
         let tokens = call.bytes as u64 / 4 + self.output_limit.unwrap_or(0);
-        self.endpoint.pace(tokens, watch).await;
-        // It may have been parked meanwhile.
-        self.endpoint.is_open()?;
+        // It may be parked meanwhile: then nobody waits for its money, slots and rates any longer.
+        let ready = self.endpoint.unless_parked(self.ready(call, most, tokens));
+        let (mut hold, mut slot) = ready.await??;
         let mut booked = None;
         if let (Some(hold), Some(usd)) = (&mut hold, most) {
             booked = Some(self.book(call, usd).await?);
@@ -156,13 +153,30 @@ impl Line {
         Ok((sent, told))
     }
 
+    /// Waits until a call may be made: for money, a slot and the rates.
+    async fn ready(
+        &self,
+        call: Call<'_>,
+        most: Option<f64>,
+        tokens: u64,
+    ) -> Result<(Option<Hold>, Slot<'_>), ModelError> {
+        let watch = &call.caller.watch;
+        let hold = match most {
+            None => None,
+            Some(usd) => Some(self.reserve(call, usd).await?),
+        };
+        let slot = self.endpoint.slot(watch).await;
+        self.endpoint.pace(tokens, watch).await;
+        Ok((hold, slot))
+    }
+
     async fn reserve(&self, call: Call<'_>, usd: f64) -> Result<Hold, ModelError> {
         let purse = call.caller.purse.as_ref();
         if purse.is_some_and(|purse| !purse.may_spend(usd)) {
             return Err(ModelError {
                 kind: ModelErrorKind::SessionCost,
                 message: format!(
-                    "the next call may cost {usd} USD, which the session may not spend"
+                    "the next call may cost {usd:.6} USD, which the session may not spend"
                 ),
                 retry: Retry::No,
             });
@@ -216,7 +230,12 @@ impl Line {
     }
 
     fn out_of_money(&self, stop: Stop, usd: f64) -> ModelError {
-        let spent = self.till.money().of_run().booked().usd();
+        let money = self.till.money();
+        let account = match stop {
+            Stop::Model => money.of_model(self.account),
+            Stop::Run | Stop::Endpoint => money.of_run(),
+        };
+        let spent = account.booked().usd();
         let what = match stop {
             Stop::Model => format!("model {} may spend", self.model),
             Stop::Run | Stop::Endpoint => "the run may spend".to_owned(),

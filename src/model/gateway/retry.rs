@@ -13,8 +13,8 @@ const BASE: Duration = Duration::from_secs(1);
 /// No pause is drawn from more than this.
 const MOST: Duration = Duration::from_secs(60);
 
-/// An endpoint may ask for a pause of up to this; of one that asks for more it is the same as with a
-/// spent quota.
+/// An endpoint may ask for a pause of up to this; to one that asks for more no call is made any more,
+/// as with a spent quota.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Tries of one call so far.
@@ -48,11 +48,15 @@ pub fn after(
     address: (u64, u32),
 ) -> After {
     let is_last = tries.failed >= max_tries;
+    let is_retried = error.kind == Kind::RateLimited || error.retry == Retry::Yes;
+    match asked {
+        Some(asked) if is_retried && asked > PATIENCE => {
+            return After::Park(too_long(error, asked));
+        }
+        _ => {}
+    }
     match (error.kind, error.retry) {
-        (Kind::RateLimited, _) => match asked {
-            Some(asked) if asked > PATIENCE => After::Park(too_long(&error, asked)),
-            _ => After::Again(pause(tries.refused, asked, address)),
-        },
+        (Kind::RateLimited, _) => After::Again(pause(tries.refused, asked, address)),
         (Kind::NotAnApi, Retry::Once) if tries.failed < max_tries.min(2) => {
             After::Again(pause(tries.failed, asked, address))
         }
@@ -64,7 +68,10 @@ pub fn after(
         }
         (_, Retry::Yes) if !is_last => After::Again(pause(tries.failed, asked, address)),
         (_, Retry::Yes | Retry::Once) => After::GiveUp(ModelError {
-            message: format!("{} (tried {} times)", error.message, tries.failed),
+            message: match tries.failed {
+                1 => format!("{} (tried once)", error.message),
+                n => format!("{} (tried {n} times)", error.message),
+            },
             retry: Retry::Later,
             ..error
         }),
@@ -72,9 +79,12 @@ pub fn after(
     }
 }
 
-fn too_long(error: &ModelError, asked: Duration) -> ModelError {
+fn too_long(error: ModelError, asked: Duration) -> ModelError {
     ModelError {
-        kind: Kind::QuotaExhausted,
+        kind: match error.kind {
+            Kind::RateLimited => Kind::QuotaExhausted,
+            kind => kind,
+        },
         message: format!(
             "{}: the endpoint asks for a pause of {} s",
             error.message,
@@ -137,6 +147,9 @@ mod tests {
                 Some(3601),
                 "park, quota_exhausted",
             ),
+            (Kind::Provider, Retry::Yes, 1, Some(3600), "again"),
+            (Kind::Provider, Retry::Yes, 1, Some(3601), "park, provider"),
+            (Kind::BadRequest, Retry::No, 1, Some(3601), "give up, No"),
             (Kind::NotAnApi, Retry::Once, 1, None, "again"),
             (Kind::NotAnApi, Retry::Once, 2, None, "park, not_an_api"),
             (Kind::NotAnApi, Retry::No, 1, None, "park, not_an_api"),

@@ -237,6 +237,48 @@ async fn a_parked_endpoint_makes_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_waits_for_an_endpoint_that_is_parked() {
+    let stand = Stand::new(None).await;
+    let began = Instant::now();
+    let call = || Call {
+        caller: &stand.caller,
+        rng_seed: 7,
+        bytes: 1000,
+    };
+    // One is to come again in half an hour, one will be told that all is spent, one hangs in the
+    // second slot, and one waits for a slot.
+    let pauses = stand.call([Sent {
+        retry_after: Some(Duration::from_secs(1800)),
+        ..failing()
+    }]);
+    let spent = || async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        error(ModelErrorKind::QuotaExhausted, Retry::No, Reach::Refused)
+    };
+    let parks = stand.line.call(call(), spent);
+    let never = std::future::pending::<Sent<u8>>;
+    let hangs = stand.line.call(call(), never);
+    let hangs = tokio::time::timeout(Duration::from_secs(9), hangs);
+    let waits = stand.line.call(call(), never);
+    let (pauses, parks, hangs, waits) = tokio::join!(pauses, parks, hangs, waits);
+    assert!(hangs.is_err(), "a call that is made is not broken off");
+    let error = parks.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Stopped(Stop::Endpoint));
+    assert_eq!((pauses, waits), (Err(error.clone()), Err(error)));
+    assert_eq!(began.elapsed(), Duration::from_secs(9));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_is_refused_for_being_one_too_many_has_found_what_it_looked_for() {
+    let mut stand = Stand::new(None).await;
+    stand.caller.on_behalf.purpose = Purpose::Probe;
+    let error = stand.call([too_many(Some(1800))]).await.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::RateLimited);
+    let error = stand.call([too_many(Some(7200))]).await.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::QuotaExhausted);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_said_to_a_grading_call_is_told_to_nobody() {
     let mut stand = Stand::new(None).await;
     stand.caller.on_behalf.purpose = Purpose::Grade;

@@ -57,6 +57,23 @@ async fn who_does_not_fit_waits_for_what_is_freed() {
     assert!(money.reserve(0, 0.1, &watch).await.is_ok());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_fits_waits_for_nobody() {
+    let money = Money::new(Account::new(Some(1e6), 0.0), vec![Account::default()]);
+    let mut tasks = JoinSet::new();
+    for _ in 0..2000 {
+        let money = money.clone();
+        tasks.spawn(async move {
+            let watch = watch();
+            money.reserve(0, 1.0, &watch).await.unwrap().settle(1.0);
+            watch.take_waits()
+        });
+    }
+    for waits in tasks.join_all().await {
+        assert!(waits.is_empty(), "{waits:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_model_out_of_money_holds_up_no_other() {
     let models = vec![Account::new(Some(0.5), 0.4), Account::default()];

@@ -94,6 +94,26 @@ async fn what_calls_cost_is_told_by_model() {
 }
 
 #[tokio::test]
+async fn a_reply_that_was_paid_for_and_lost_is_of_no_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("farm.db");
+    let store = create(&path);
+    let begin = Write::Begin {
+        session: SessionId(3),
+        attempt: 0,
+        ts: 1.0,
+    };
+    store.handle().commit(vec![begin]).await.unwrap();
+    calls(&store).await;
+    let books = CallBooks::new(store.handle());
+    books.reserve(turn(3)).await.unwrap();
+    books.settle(settlement(3, 0.5, true)).await.unwrap();
+    store.join().await.unwrap();
+    let spent = Reader::open(&path).unwrap().money().unwrap().models["a"];
+    assert_eq!((spent.booked_usd, spent.failed_usd), (1.25, 0.5));
+}
+
+#[tokio::test]
 async fn a_number_that_is_taken_ends_the_store() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("farm.db");
@@ -116,13 +136,19 @@ fn totals_say_nothing_of_calls_where_there_are_none() {
     );
 }
 
+/// The reservation of the call that asks for this turn.
+fn turn(call: u64) -> Reservation {
+    let mut of = reservation(call, Purpose::Turn, "a", 1.0);
+    of.on_behalf.turn = u32::try_from(call).unwrap();
+    of
+}
+
 /// A call each, one after another, as a session would: a reservation, what it cost, and then the
 /// turn that came of it.
 async fn calls(store: &Store) {
     let books = CallBooks::new(store.handle());
     for call in 0..3 {
-        let of = reservation(call, Purpose::Turn, "a", 1.0);
-        books.reserve(of).await.unwrap();
+        books.reserve(turn(call)).await.unwrap();
         books.settle(settlement(call, 0.25, true)).await.unwrap();
         let turn = Write::Turn {
             session: SessionId(3),
