@@ -203,7 +203,7 @@ fn key(audit: &mut Audit<'_>, at: &Name, table: &Table) {
 /// Names of variables are short words: a long one with small letters and digits is a key that was
 /// pasted in the wrong place.
 fn looks_like_key(name: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| name.as_bytes().iter().any(|b| is(b));
+    let has = |is: fn(&u8) -> bool| name.as_bytes().iter().any(is);
     name.len() >= 20 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit)
 }
 

@@ -71,6 +71,8 @@ fn faulty(seeds: u64) -> (Served, Suite) {
 
 /// What the books of a run say after a kill.
 struct Books {
+    /// Calls that were reserved.
+    calls: u64,
     /// US dollars, those of calls in flight at their reservations.
     booked: f64,
     /// Calls whose reply is not durable: in flight, or just settled.
@@ -83,7 +85,7 @@ impl Books {
     fn read(run: &Path) -> Self {
         let (conn, _copy) = copy(run);
         let sql = "
-            SELECT total(coalesce(cost_usd, reserved_usd)),
+            SELECT count(*), total(coalesce(cost_usd, reserved_usd)),
               count(*) FILTER (WHERE cost_usd IS NULL OR kept = 1 AND purpose = 'turn' AND NOT EXISTS (
                 SELECT 1 FROM turn WHERE turn.session = call.session
                   AND turn.attempt = call.attempt AND turn.turn = call.turn)),
@@ -91,17 +93,24 @@ impl Books {
             FROM call";
         let read = |row: &rusqlite::Row<'_>| {
             Ok(Self {
-                booked: row.get(0)?,
-                in_flight: row.get::<_, i64>(1)? as u64,
-                kept: [row.get(2)?, row.get(3)?],
+                calls: row.get::<_, i64>(0)? as u64,
+                booked: row.get(1)?,
+                in_flight: row.get::<_, i64>(2)? as u64,
+                kept: [row.get(3)?, row.get(4)?],
             })
         };
         conn.query_row(sql, [], read).unwrap()
     }
 
-    /// Fails if more was charged than is booked, or booked than may be.
+    /// Fails if a call was made that is not in the books, if more was charged than is booked, or
+    /// booked than may be.
     #[track_caller]
     fn cover(&self, stats: &Stats) {
+        let (requests, calls) = (stats.requests, self.calls);
+        assert!(
+            requests <= calls,
+            "{requests} requests, {calls} in the books"
+        );
         let (charged, booked) = (stats.charged_usd, self.booked);
         // Sums of binary fractions depend on their order.
         assert!(

@@ -49,11 +49,11 @@ pub fn after(
 ) -> After {
     let is_last = tries.failed >= max_tries;
     let is_retried = error.kind == Kind::RateLimited || error.retry == Retry::Yes;
-    match asked {
-        Some(asked) if is_retried && asked > PATIENCE => {
-            return After::Park(too_long(error, asked));
-        }
-        _ => {}
+    if let Some(asked) = asked
+        && is_retried
+        && asked > PATIENCE
+    {
+        return After::Park(too_long(error, asked));
     }
     match (error.kind, error.retry) {
         (Kind::RateLimited, _) => After::Again(pause(tries.refused, asked, address)),
