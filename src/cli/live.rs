@@ -8,6 +8,7 @@ use std::{
 };
 
 use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{self, ModelConfig, ModelKind, Resolved},
@@ -164,11 +165,16 @@ pub(super) struct Funds {
 }
 
 impl Funds {
-    /// Opens the books of a run in which that much has been spent.
+    /// Opens the books of a run in which that much has been spent, and that `interrupt` will end.
     ///
     /// # Errors
     /// When they cannot be written.
-    pub async fn open(&self, store: Handle, spent: &Money) -> Result<()> {
+    pub async fn open(
+        &self,
+        store: Handle,
+        spent: &Money,
+        interrupt: CancellationToken,
+    ) -> Result<()> {
         for (model, spent) in &spent.models {
             // The money of a model that was taken out of the config is spent all the same.
             match self.accounts.get(model) {
@@ -177,7 +183,7 @@ impl Funds {
             }
         }
         let books = Arc::new(CallBooks::new(store));
-        let opened = self.till.open(books, spent.next_call).await;
+        let opened = self.till.open(books, spent.next_call, interrupt).await;
         opened.internal(|| "the books of the run".to_owned())
     }
 }

@@ -166,14 +166,15 @@ impl Work {
                 (store, on_record)
             }
         };
-        let spent = Reader::open(&folder.database())?.money()?;
-        runtime.block_on(ready.funds.open(store.handle(), &spent))?;
-        let tally = Arc::new(Mutex::new(tally));
         let shutdown = Shutdown {
             stop_file: Some(folder.stop()),
             deadline,
             ..Shutdown::default()
         };
+        let spent = Reader::open(&folder.database())?.money()?;
+        let interrupt = shutdown.interrupt.clone();
+        runtime.block_on(ready.funds.open(store.handle(), &spent, interrupt))?;
+        let tally = Arc::new(Mutex::new(tally));
         let has_metrics = ready
             .sealed
             .as_ref()

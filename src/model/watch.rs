@@ -24,8 +24,8 @@ struct State {
     now: Seen,
     /// Waits that go on.
     open: u32,
-    /// When the first of them began, and what was gone on with before it.
-    began: Option<(Instant, Seen)>,
+    /// When the first of them began, in Unix seconds too, and what was gone on with before it.
+    began: Option<(Instant, f64, Seen)>,
     /// What the first of them waited for.
     what: Activity,
     waited: Duration,
@@ -86,7 +86,8 @@ impl Watch {
         let since = self.clock.now();
         let mut state = self.state();
         if state.open == 0 {
-            state.began = Some((Instant::now(), state.now));
+            // After the other clock was read: so no wait seems to begin before another has ended.
+            state.began = Some((Instant::now(), since, state.now));
             state.what = what;
         }
         state.open += 1;
@@ -102,7 +103,7 @@ impl Watch {
     #[must_use]
     pub fn waited(&self) -> Duration {
         let state = self.state();
-        let open = state.began.map(|(began, _)| began.elapsed());
+        let open = state.began.map(|(began, ..)| began.elapsed());
         state.waited + open.unwrap_or_default()
     }
 
@@ -125,8 +126,9 @@ impl Watch {
         if state.open > 0 {
             return;
         }
-        if let Some((began, before)) = state.began.take() {
-            state.waited += began.elapsed();
+        if let Some((began, since, before)) = state.began.take() {
+            let waited = began.elapsed();
+            state.waited += waited;
             state.now = Seen {
                 since: ended,
                 ..before
@@ -134,9 +136,9 @@ impl Watch {
             let what = state.what;
             state.over.push(Wait {
                 what,
-                // Clocks are set back.
-                began: (ended - began.elapsed().as_secs_f64()).max(0.0),
-                ended,
+                began: since,
+                // Not read from the clock, which may have been set meanwhile.
+                ended: since + waited.as_secs_f64(),
             });
         }
     }
@@ -183,7 +185,7 @@ mod tests {
         let waits = watch.take_waits();
         assert_eq!(waits.len(), 1);
         assert_eq!(waits[0].what, Activity::Slot);
-        assert_eq!((waits[0].began, waits[0].ended), (97.0, 100.0));
+        assert_eq!((waits[0].began, waits[0].ended), (100.0, 103.0));
         assert!(watch.take_waits().is_empty());
     }
 }

@@ -133,6 +133,10 @@ impl Line {
         // It may be parked meanwhile: then nobody waits for its money, slots and rates any longer.
         let ready = self.endpoint.unless_parked(self.ready(call, most, tokens));
         let (mut hold, mut slot) = ready.await??;
+        if self.till.is_interrupted() {
+            // What is ready may be so since others were dropped already.
+            std::future::pending::<()>().await;
+        }
         let mut booked = None;
         if let (Some(hold), Some(usd)) = (&mut hold, most) {
             booked = Some(self.book(call, usd).await?);

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use tokio_util::sync::CancellationToken;
+
 use super::*;
 use crate::{
     domain::{Books, BoxFuture, Clock, OnBehalf, Reservation, SessionId, Settlement},
@@ -52,6 +54,7 @@ struct Stand {
     books: Arc<Kept>,
     money: Arc<Money>,
     caller: Caller,
+    interrupt: CancellationToken,
 }
 
 impl Stand {
@@ -62,7 +65,8 @@ impl Stand {
     }
 
     async fn open(&self) {
-        self.line.till.open(self.books.clone(), 1).await.unwrap();
+        let (books, interrupt) = (self.books.clone(), self.interrupt.clone());
+        self.line.till.open(books, 1, interrupt).await.unwrap();
     }
 
     /// Without books.
@@ -89,6 +93,7 @@ impl Stand {
             books,
             money,
             caller: Caller::of_a_test(),
+            interrupt: CancellationToken::new(),
         }
     }
 
@@ -266,6 +271,38 @@ async fn nobody_waits_for_an_endpoint_that_is_parked() {
     assert_eq!(error.kind, ModelErrorKind::Stopped(Stop::Endpoint));
     assert_eq!((pauses, waits), (Err(error.clone()), Err(error)));
     assert_eq!(began.elapsed(), Duration::from_secs(9));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slot_that_an_interrupt_frees_is_taken_by_nobody() {
+    let stand = Stand::new(None).await;
+    let made = AtomicU32::new(0);
+    let send = || {
+        made.fetch_add(1, Ordering::SeqCst);
+        std::future::pending::<Sent<u8>>()
+    };
+    let call = || {
+        let call = Call {
+            caller: &stand.caller,
+            rng_seed: 7,
+            bytes: 1000,
+        };
+        stand.line.call(call, send)
+    };
+    let moment = Duration::from_secs(1);
+    // Two slots: the third waits when the first two are dropped.
+    let third = tokio::time::timeout(3 * moment, call());
+    let first_two = async {
+        let calls = futures_util::future::join(call(), call());
+        drop(tokio::time::timeout(moment, calls).await);
+    };
+    let interrupted = async {
+        tokio::time::sleep(moment / 2).await;
+        stand.interrupt.cancel();
+    };
+    let (_, third, ()) = tokio::join!(first_two, third, interrupted);
+    assert!(third.is_err());
+    assert_eq!(made.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,9 @@
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
+
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     domain::{Books, BooksLost, Clock, OnBehalf, Reservation, Settlement},
@@ -21,7 +23,7 @@ pub struct Till {
 
 enum State {
     Closed(Vec<Entry>),
-    Open(Arc<dyn Books>),
+    Open(Arc<dyn Books>, CancellationToken),
 }
 
 enum Entry {
@@ -48,15 +50,21 @@ impl Till {
     }
 
     /// Opens the books, in which the next call has number `first`, and enters what was kept back. No
-    /// call may be under way.
+    /// call may be under way. Once `interrupt` is cancelled no further call is made: whoever wants to
+    /// make one waits until he is dropped.
     ///
     /// # Errors
     /// When they cannot be written.
-    pub async fn open(&self, books: Arc<dyn Books>, first: u64) -> Result<(), BooksLost> {
+    pub async fn open(
+        &self,
+        books: Arc<dyn Books>,
+        first: u64,
+        interrupt: CancellationToken,
+    ) -> Result<(), BooksLost> {
         self.next_call.fetch_add(first, Ordering::Relaxed);
         let kept_back = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *state, State::Open(books.clone()))
+            let open = State::Open(books.clone(), interrupt);
+            std::mem::replace(&mut *self.state(), open)
         };
         let State::Closed(entries) = kept_back else {
             return Ok(());
@@ -114,11 +122,22 @@ impl Till {
         }
     }
 
+    /// Whether no further call is made, since all who make them are about to be dropped.
+    pub(super) fn is_interrupted(&self) -> bool {
+        match &*self.state() {
+            State::Open(_, interrupt) => interrupt.is_cancelled(),
+            State::Closed(_) => false,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The books with the entry that is to be made in them; none if it is kept back.
     fn books_for(&self, entry: Entry) -> Option<(Arc<dyn Books>, Entry)> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *state {
-            State::Open(books) => Some((books.clone(), entry)),
+        match &mut *self.state() {
+            State::Open(books, _) => Some((books.clone(), entry)),
             State::Closed(entries) => {
                 entries.push(entry);
                 None
