@@ -7,12 +7,12 @@
 //! The ratios belong to the machine that measured them; the bars are for two cores.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
+mod support;
+
 use std::{
-    env,
-    fmt::Write as _,
     fs,
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ExitStatus},
     thread,
     time::{Duration, Instant},
 };
@@ -26,7 +26,12 @@ const BAR_MIB: f64 = 100.0;
 
 fn main() {
     let suite = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    write_suite(suite.path());
+    support::write_suite(suite.path(), CASES);
+    fs::write(
+        suite.path().join("farm.toml"),
+        "[models.scripted]\nkind = \"scripted\"\n",
+    )
+    .unwrap();
     let short = run(suite.path(), 100);
     println!(
         "scripted 1000x100: {:.0} sessions/s in {:.2} s, ratio to bar {:.2} (bar 20,000/s; more is better)",
@@ -35,7 +40,7 @@ fn main() {
         short.rate() / BAR_RATE
     );
     println!("scripted 1000x100: peak memory {}", short.memory());
-    if env::var("FARM_BENCH").is_ok_and(|value| value == "short") {
+    if support::is_short() {
         return;
     }
     let long = run(suite.path(), 1000);
@@ -72,67 +77,16 @@ impl Measured {
     }
 }
 
-/// Cases with their scripts, sealed halves, and the config.
-fn write_suite(folder: &Path) {
-    let (mut cases, mut sealed) = (String::new(), String::new());
-    for n in 0..CASES {
-        let (a, b) = (n + 11, n % 97 + 2);
-        writeln!(
-            cases,
-            r#"{{"id":"c{n:04}","task":"What is {a} * {b}?","tools":["calculator"],"script":[{{"thought":"I will multiply.","tool_call":{{"tool":"calculator","args":{{"expression":"{a} * {b}"}}}}}},{{"answer":"{a} * {b} = {{{{observation}}}}"}}]}}"#
-        )
-        .unwrap();
-        writeln!(
-            sealed,
-            r#"{{"id":"c{n:04}","checks":[{{"kind":"answer_number","equals":{}}}]}}"#,
-            a * b
-        )
-        .unwrap();
-    }
-    fs::write(folder.join("cases.jsonl"), cases).unwrap();
-    fs::write(folder.join("sealed.jsonl"), sealed).unwrap();
-    fs::write(
-        folder.join("farm.toml"),
-        "[models.scripted]\nkind = \"scripted\"\n",
-    )
-    .unwrap();
-}
-
 /// Runs the suite over so many seeds, and checks that every session passed.
 fn run(suite: &Path, seeds: u64) -> Measured {
-    let out = suite.join(format!("run-{seeds}"));
+    let (mut farm, out) = support::run(suite, &format!("run-{seeds}"), seeds, 256);
     let began = Instant::now();
-    let mut farm = Command::new(env!("CARGO_BIN_EXE_farm"));
-    // farm reads every `FARM_*` as config.
-    for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("FARM_"))
-    {
-        farm.env_remove(name);
-    }
-    let mut farm = farm
-        .current_dir(suite)
-        .args([
-            "run",
-            "cases.jsonl",
-            "--config",
-            "farm.toml",
-            "--sealed",
-            "sealed.jsonl",
-            "--concurrency",
-            "256",
-        ])
-        .args(["--seeds", &seeds.to_string(), "--quiet", "--out"])
-        .arg(&out)
-        .stdin(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut farm = farm.spawn().unwrap();
     let (status, peak_mib) = watch(&mut farm);
     let wall = began.elapsed();
     assert!(status.success(), "farm ended with {status}");
-    let summary: serde_json::Value =
-        serde_json::from_slice(&fs::read(out.join("summary.json")).unwrap()).unwrap();
     let sessions = CASES * seeds;
-    assert_eq!(summary["ledger"]["passed"], sessions);
-    fs::remove_dir_all(out).unwrap();
+    support::check(&out, sessions);
     Measured {
         sessions,
         wall,

@@ -6,6 +6,8 @@
 #              process to the first session
 #   status     `farm status` beside that run with another 1,000 in flight, median of 20
 #   interrupt  from the second signal to the end of a run with 1,000 in flight
+#   hanging    the same with 500 calls over HTTP in flight that are never answered; what the run
+#              leaves is gone on with
 #
 # Needs 2 GB of disk under TMPDIR and GNU date.
 set -eu
@@ -14,7 +16,9 @@ cargo build --release --quiet
 farm="$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/farm"
 dir=$(mktemp -d)
 pid=
-trap 'rm -rf "$dir"' EXIT
+mock=
+# shellcheck disable=SC2086 # nothing, or one number
+trap 'kill -s KILL $mock 2>/dev/null; rm -rf "$dir"' EXIT
 trap '[ -z "$pid" ] || kill -s KILL "$pid"; exit 130' INT TERM
 cd "$dir"
 
@@ -53,19 +57,19 @@ exits 0 "$farm" resume done --quiet --seeds 201 -v --log resume.log
 first=$(sed -n 's/ .* run begins .*//p' resume.log | head -n 1)
 bar resume $(($(date -d "$first" +%s%N) - began)) 2000
 
-# Waits until a log tells of 1,000 sessions in flight.
+# Waits until a log tells of so many sessions in flight.
 in_flight() {
     tries=0
-    until [ "$(grep -c 'asks key=' "$1" 2>/dev/null)" -ge 1000 ] 2>/dev/null; do
+    until [ "$(grep -c 'asks key=' "$1" 2>/dev/null)" -ge "$2" ] 2>/dev/null; do
         tries=$((tries + 1))
-        [ $tries -lt 600 ] || { echo "1,000 sessions are not in flight" >&2; kill -s KILL $pid; exit 1; }
+        [ $tries -lt 600 ] || { echo "$2 sessions are not in flight" >&2; kill -s KILL $pid; exit 1; }
         sleep 0.05
     done
 }
 
 "$farm" resume done --config slow.toml --seeds 203 --concurrency 1000 --quiet -vv --log live.log &
 pid=$!
-in_flight live.log
+in_flight live.log 1000
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     began=$(now)
     exits 0 "$farm" status done >/dev/null 2>&1
@@ -79,12 +83,53 @@ pid=
 # shellcheck disable=SC2086
 "$farm" run $suite --config slow.toml --seeds 3 --concurrency 1000 --out ended -vv --log ended.log &
 pid=$!
-in_flight ended.log
-kill -s INT $pid
+in_flight ended.log 1000
+# Ends the run with two signals: the name of the bar, and its milliseconds.
+interrupt() {
+    kill -s INT $pid
+    sleep 0.2
+    kill -0 $pid # still at work
+    kill -s INT $pid
+    began=$(now)
+    exits 3 wait $pid
+    pid=
+    bar "$1" $(($(now) - began)) "$2"
+}
+interrupt interrupt 1000
+
+# Starts a server of the scripts with these options, and writes a config that asks it.
+serve() {
+    : >mock.url
+    "$farm" mock cases.jsonl --config fast.toml --for 10m "$@" >mock.url 2>mock.said &
+    mock=$!
+    tries=0
+    until [ -s mock.url ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] || { echo "the mock does not listen" >&2; exit 1; }
+        sleep 0.05
+    done
+    echo "[models.live]
+kind = \"openai\"
+base_url = \"$(cat mock.url)\"
+model = \"bars\"
+slots.start = 500" >live.toml
+}
+# Ends it; what it has seen is to hold this.
+served() {
+    kill -s INT $mock
+    wait $mock
+    mock=
+    grep -q "$1" mock.said || { echo "the mock has not seen $1:" >&2; cat mock.said >&2; exit 1; }
+}
+
+serve --hanging 1.0
+# shellcheck disable=SC2086
+"$farm" run $suite --config live.toml --no-probe --concurrency 500 --out hung -vv --log hung.log &
+pid=$!
+in_flight hung.log 500
 sleep 0.2
-kill -0 $pid # still at work
-kill -s INT $pid
-began=$(now)
-exits 3 wait $pid
-pid=
-bar interrupt $(($(now) - began)) 1000
+interrupt hanging 2000
+served '500 hanging'
+serve
+exits 0 "$farm" resume hung --config live.toml --quiet
+served ok

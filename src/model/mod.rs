@@ -104,11 +104,11 @@ impl Reply {
     /// When it is an error of the endpoint and not of the agent.
     pub fn receive(
         status: u16,
-        body: String,
+        body: &str,
         options: Options,
         latency: Duration,
     ) -> Result<Self, ModelError> {
-        let content = normalise::normalise(status, &body, options)?;
+        let content = normalise::normalise(status, body, options)?;
         // Line breaks in valid JSON stand between its tokens only.
         let line = body.replace(['\n', '\r'], " ");
         let body = RawValue::from_string(line).map_err(|e| ModelError {
@@ -261,7 +261,7 @@ mod tests {
         ];
         for (status, body) in bodies {
             let (options, latency) = (Options::default(), Duration::ZERO);
-            let live = Reply::receive(status, body.into(), options, latency).unwrap();
+            let live = Reply::receive(status, body, options, latency).unwrap();
             assert!(!live.body.get().contains(['\n', '\r']));
             let stored = Reply::parse(live.body.clone(), options, latency).unwrap();
             assert_eq!(live.content, stored.content);

@@ -148,7 +148,7 @@ async fn compare(
         let want = model.complete(&asked).await;
         let body = request(&conversation, rng_seed, options.tool_mode);
         let answer = complete(server, &body).unwrap();
-        let got = Reply::receive(answer.status, answer.body, options, Duration::ZERO);
+        let got = Reply::receive(answer.status, &answer.body, options, Duration::ZERO);
         match (want, got) {
             (Ok(want), Ok(got)) => {
                 // Who answers says so, and what it took.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reqwest::{
-    NoProxy, Proxy,
+    NoProxy, Proxy, Url,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect,
 };
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Proxies {
 #[derive(Clone)]
 pub struct Client {
     pub(super) http: reqwest::Client,
-    pub(super) url: String,
+    pub(super) url: Url,
     pub(super) redactor: Redactor,
 }
 
@@ -78,9 +78,12 @@ impl Client {
         let http = builder
             .build()
             .map_err(|e| Error::input("no HTTP client can be had").caused_by(e.without_url()))?;
+        let url = format!("{}/chat/completions", options.base_url);
         Ok(Self {
             http,
-            url: format!("{}/chat/completions", options.base_url),
+            url: url
+                .parse()
+                .input(|| format!("{:?} is no address", options.base_url))?,
             redactor: Redactor::of(options.key.clone()),
         })
     }

@@ -33,7 +33,7 @@ impl Client {
     }
 
     async fn exchange(&self, body: Bytes, options: Options, began: Instant) -> Sent<Reply> {
-        let response = match self.http.post(&self.url).body(body).send().await {
+        let response = match self.http.post(self.url.clone()).body(body).send().await {
             Ok(response) => response,
             Err(e) => return unsent(e),
         };
@@ -48,10 +48,12 @@ impl Client {
             Err(sent) => return sent,
         };
         let text = String::from_utf8_lossy(&bytes);
-        let text = self.redactor.clean(&text).into_owned();
-        let usage = normalise::usage_of(&text);
+        let text = self.redactor.clean(&text);
         let is_refused = !(200..300).contains(&status);
-        let reply = Reply::receive(status, text, options, began.elapsed());
+        let reply = Reply::receive(status, &text, options, began.elapsed());
+        // Errors and refusals may say what they took, too.
+        let told = reply.as_ref().ok().and_then(|reply| reply.content.usage);
+        let usage = told.or_else(|| normalise::usage_of(&text));
         let reach = match &reply {
             // Who gives up after a time may have worked until then.
             Err(e) if is_refused && e.kind != ModelErrorKind::Timeout => Reach::Refused,
