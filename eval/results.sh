@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes results/suite/ and what README.md shows of it again, from the shipped suite.
+# Makes results/suite/ and what README.md shows of the results again, from the shipped suite. What it
+# shows of results/local-smollm2/ is what is committed there; eval/local/results.sh makes that.
 #
 #   eval/results.sh           runs the suite, keeps what is published of it, rewrites the README
 #   eval/results.sh --check   runs it beside, and fails if anything would change
@@ -10,19 +11,39 @@ cd "$(dirname "$0")/.."
 farm="${CARGO_TARGET_DIR:-target}/release/farm"
 new=results/.suite # beside results/suite, so that the relative paths in config.toml are the same
 
-# README.md into a file, with what farm prints in its blocks: screen and trace, each between its
-# markers <!-- NAME:begin --> and <!-- NAME:end -->, and farm's own.
+# The tables of how sessions stand and of the figures, the columns of both runs side by side.
+columns() {
+    awk -F ' *[|] *' '
+        /^## / { inside = /^## (Sessions|Figures)$/ }
+        !inside || !/^[|]/ { next }
+        $2 == "state" { $2 = "sessions" }
+        FNR == NR { first[$2] = $3; next }
+        $2 == "figure" { print "" }
+        { printf "| %s | %s | %s |\n", $2, ($2 in first) ? first[$2] : "–", $3 }
+    ' "$@"
+}
+
+# README.md into a file, with what farm prints in its blocks: screen, trace and live, each between
+# its markers <!-- NAME:begin --> and <!-- NAME:end -->, and farm's own.
 readme() {
     screen=$("$farm" report results/suite | sed -n '/^figures/,/^rate/p; /^case/,/adv-011/p' | sed 's/^rate.*/…/')
     trace=$("$farm" demo --out "$new-demo" 2>/dev/null | sed -n '/^step 1/,/^$/p')
     rm -rf "$new-demo"
-    screen=$screen trace=$trace awk '
-        /^<!-- (screen|trace):end -->$/ { inside = 0 }
+    live=$(columns results/suite/summary.md results/local-smollm2/summary.md)
+    fence='```'
+    screen=$fence"text
+$screen
+$fence" trace=$fence"text
+$trace
+$fence" live="
+$live
+" awk '
+        /^<!-- (screen|trace|live):end -->$/ { inside = 0 }
         !inside { print }
-        /^<!-- (screen|trace):begin -->$/ {
+        /^<!-- (screen|trace|live):begin -->$/ {
             inside = 1
             split($2, name, ":")
-            print "```text\n" ENVIRON[name[1]] "\n```"
+            print ENVIRON[name[1]]
         }
     ' README.md >"$1"
     "$farm" report results/suite --into "$1"

@@ -14,10 +14,11 @@ if [ -e "$new" ]; then
 else
     "$farm" run eval/cases.jsonl --config eval/local/farm.toml --seeds 12 --out "$new"
 fi
-# What can be made again, and what names the host; traces stay, from which it can be run again.
-rm -rf "$new/farm.db" "$new/lock" "$new/timing.json"
 "$farm" report "$new" --format svg >"$new/forest.svg"
-"$farm" report "$new" --failures --format md | sed "s|$new|results/local-smollm2|g" >"$new/failures.md"
+"$farm" report "$new" --failures --format md >"$new/failures.new"
+sed "s|$new|results/local-smollm2|g" "$new/failures.new" >"$new/failures.md"
+# What can be made again, and what names the host; traces stay, from which it can be run again.
+rm -rf "$new/farm.db" "$new/lock" "$new/timing.json" "$new/failures.new"
 rm -rf results/local-smollm2
 mv "$new" results/local-smollm2
 echo "results/local-smollm2 is remade; eval/results.sh shows it in README.md"

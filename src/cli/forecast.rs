@@ -8,11 +8,12 @@ use super::{
     side::Side,
 };
 use crate::{
-    config::{ModelKind, Variant},
+    config::{ModelConfig, ModelKind, Variant},
     domain::Overall,
     error::Result,
+    model::Judge,
     report,
-    run::forecast::{Cost, Known, Taken, forecast},
+    run::forecast::{Cost, Known, KnownJudge, Taken, Work, forecast},
 };
 
 /// Shows it; nothing is run.
@@ -23,7 +24,8 @@ pub(super) fn show(ready: &Ready, args: &RunArgs) -> Result<Exit> {
     };
     let variants = ready.config.variants.iter();
     let known: Vec<Known> = variants.map(|variant| known(variant, &pilot)).collect();
-    let forecast = forecast(&ready.plan, &known, ready.config.run.max_cost_usd);
+    let judges = judges(ready);
+    let forecast = forecast(&ready.plan, &known, &judges, ready.config.run.max_cost_usd);
     let text = match args.show.json {
         true => report::json(&forecast)?,
         false => report::forecast::render(&forecast, screen::style()),
@@ -33,16 +35,7 @@ pub(super) fn show(ready: &Ready, args: &RunArgs) -> Result<Exit> {
 }
 
 fn known(variant: &Variant, pilot: &[Side]) -> Known {
-    let (cost, output_limit) = match &variant.model.kind {
-        ModelKind::OpenAi(live) => {
-            let cost = match live.price {
-                Some(price) => Cost::Priced(price, live.max_cost_usd),
-                None => Cost::Unknown,
-            };
-            (cost, live.output_limit)
-        }
-        _ => (Cost::Free, None),
-    };
+    let (cost, output_limit) = cost(&variant.model);
     // One variant stands for any.
     let same = pilot
         .iter()
@@ -56,6 +49,44 @@ fn known(variant: &Variant, pilot: &[Side]) -> Known {
         output_limit,
         pilot: side.map(|side| taken(&side.summary().overall)),
     }
+}
+
+/// What calls of a model cost, and the most tokens of a reply.
+fn cost(model: &ModelConfig) -> (Cost, Option<u64>) {
+    let ModelKind::OpenAi(live) = &model.kind else {
+        return (Cost::Free, None);
+    };
+    let cost = match live.price {
+        Some(price) => Cost::Priced(price, live.max_cost_usd),
+        None => Cost::Unknown,
+    };
+    (cost, live.output_limit)
+}
+
+/// The judges that would be asked.
+fn judges(ready: &Ready) -> Vec<KnownJudge> {
+    let known = |work, model: &ModelConfig, judge: &Judge| {
+        let (cost, output_limit) = cost(model);
+        KnownJudge {
+            work,
+            model: model.name.to_string(),
+            cost,
+            output_limit,
+            bytes: judge.bytes(),
+        }
+    };
+    let of_steps = ready.config.session.judge.as_ref();
+    let of_steps = of_steps.zip(ready.plan.variants[0].judge.as_ref());
+    let of_steps = of_steps
+        .map(|(config, step)| known(Work::Steps(step.rubric.len()), &config.model, &step.judge));
+    let of_sessions = ready.config.score_judge.as_ref().zip(ready.grader.as_ref());
+    let of_sessions = of_sessions.map(|(config, judge)| {
+        let cases = ready.plan.cases.iter().map(|planned| &planned.case.id);
+        let sealed = ready.sealed.as_ref();
+        let rubrics = cases.map(|case| sealed.into_iter().flat_map(|s| s.rubrics(case)).collect());
+        known(Work::Sessions(rubrics.collect()), &config.model, judge)
+    });
+    of_steps.into_iter().chain(of_sessions).collect()
 }
 
 fn taken(overall: &Overall) -> Taken {

@@ -111,6 +111,12 @@ impl Judge {
         })
     }
 
+    /// How long a request is, in bytes, but for rubric, work, and the names of model and seed.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.opening.about(&fence::message("", &[])).bytes()
+    }
+
     fn conversation(&self, asked: &Asked<'_>) -> Conversation {
         self.opening
             .about(&fence::message(asked.rubric, asked.parts))

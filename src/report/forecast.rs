@@ -5,27 +5,36 @@ use super::{
     table::{self, Column},
     text, wrap,
 };
-use crate::domain::forecast::{Forecast, Span};
+use crate::domain::forecast::{Forecast, Judges, Span, Takes};
 
 const WIDTH: usize = 80;
 
 /// The whole, ending in a line break.
 #[must_use]
 pub fn render(forecast: &Forecast, style: Style) -> String {
-    let variants = &forecast.variants;
-    let names = variants.iter().map(|v| v.variant.to_string()).collect();
-    let first = Column::left("variant", names);
-    let count = |of: fn(&crate::domain::forecast::VariantForecast) -> Span<u64>| {
-        let of = variants.iter().map(of);
+    let mut rows: Vec<(String, String, &Takes)> = Vec::new();
+    for of in &forecast.variants {
+        rows.push((of.variant.to_string(), text::count(of.sessions), &of.takes));
+    }
+    for of in &forecast.judges {
+        let what = match of.judges {
+            Judges::Steps => "of steps",
+            Judges::Sessions => "of sessions",
+        };
+        let name = format!("{}, judge {what}", of.model);
+        rows.push((name, String::new(), &of.takes));
+    }
+    let first = Column::left("variant", rows.iter().map(|row| row.0.clone()).collect());
+    let count = |of: fn(&Takes) -> Span<u64>| {
+        let of = rows.iter().map(|row| of(row.2));
         of.map(|span| shown(span, text::count)).collect()
     };
-    let costs = variants.iter().map(|v| shown(v.cost_usd, text::usd));
-    let sessions = variants.iter().map(|v| text::count(v.sessions)).collect();
+    let costs = rows.iter().map(|row| shown(row.2.cost_usd, text::usd));
     let rest = [
-        Column::right("sessions", sessions),
-        Column::right("calls", count(|v| v.calls)),
-        Column::right("tokens in", count(|v| v.tokens_in)),
-        Column::right("tokens out", count(|v| v.tokens_out)),
+        Column::right("sessions", rows.iter().map(|row| row.1.clone()).collect()),
+        Column::right("calls", count(|takes| takes.calls)),
+        Column::right("tokens in", count(|takes| takes.tokens_in)),
+        Column::right("tokens out", count(|takes| takes.tokens_out)),
         Column::right("cost", costs.collect()),
     ];
     let mut lines = vec!["Likely, and at most:".to_owned()];
@@ -60,7 +69,7 @@ fn shown<T: Copy + PartialEq>(span: Span<T>, as_text: fn(T) -> String) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::forecast::{SCHEMA, VariantForecast};
+    use crate::domain::forecast::{JudgeForecast, SCHEMA, VariantForecast};
 
     #[test]
     fn for_a_person() {
@@ -75,26 +84,43 @@ mod tests {
                 VariantForecast {
                     variant: "gpt".parse().unwrap(),
                     sessions: 360,
-                    calls: span(1080, Some(2880)),
-                    tokens_in: span(450_000, None),
-                    tokens_out: span(130_000, Some(1_474_560)),
-                    cost_usd: Span {
-                        likely: Some(0.13),
-                        most: None,
+                    takes: Takes {
+                        calls: span(1080, Some(2880)),
+                        tokens_in: span(450_000, None),
+                        tokens_out: span(130_000, Some(1_474_560)),
+                        cost_usd: Span {
+                            likely: Some(0.13),
+                            most: None,
+                        },
                     },
                 },
                 VariantForecast {
                     variant: "scripted".parse().unwrap(),
                     sessions: 360,
-                    calls: span(1080, Some(1080)),
-                    tokens_in: span(450_000, Some(9_000_000)),
-                    tokens_out: span(130_000, Some(1_474_560)),
-                    cost_usd: Span {
-                        likely: Some(0.0),
-                        most: Some(0.0),
+                    takes: Takes {
+                        calls: span(1080, Some(1080)),
+                        tokens_in: span(450_000, Some(9_000_000)),
+                        tokens_out: span(130_000, Some(1_474_560)),
+                        cost_usd: Span {
+                            likely: Some(0.0),
+                            most: Some(0.0),
+                        },
                     },
                 },
             ],
+            judges: vec![JudgeForecast {
+                judges: Judges::Sessions,
+                model: "mini".to_owned(),
+                takes: Takes {
+                    calls: span(720, Some(2160)),
+                    tokens_in: span(600_000, None),
+                    tokens_out: span(86_400, Some(259_200)),
+                    cost_usd: Span {
+                        likely: Some(0.02),
+                        most: None,
+                    },
+                },
+            }],
             cost_usd: Span {
                 likely: Some(0.13),
                 most: Some(1.0),

@@ -140,6 +140,16 @@ impl SealedSuite {
     pub fn is_graded(&self, case: &CaseId) -> bool {
         self.cases.get(case).is_some_and(SealedCase::is_graded)
     }
+
+    /// How long the rubrics of a case are that a model grades by, in bytes.
+    pub fn rubrics(&self, case: &CaseId) -> impl Iterator<Item = usize> {
+        let case = self.cases.get(case).into_iter();
+        let checks = case.flat_map(|case| &case.checks);
+        checks.filter_map(|check| match &check.expect {
+            Expect::ModelGraded { rubric, .. } => Some(rubric.len()),
+            _ => None,
+        })
+    }
 }
 
 impl fmt::Debug for SealedSuite {

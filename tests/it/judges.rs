@@ -121,3 +121,22 @@ fn a_run_that_dies_at_any_commit_comes_to_the_same_end() {
     // and its grade.
     assert!(aborted >= 2 * 2 * 4, "only {aborted} commits");
 }
+
+#[test]
+fn runs_that_other_models_graded_are_not_compared() {
+    let folder = folder();
+    folder.run(&["--quiet"]).exits(0);
+    let same = fs::read_to_string(folder.path("configs/farm.toml")).unwrap();
+    let other = same.replace("[score]\njudge = \"judge\"", "[score]\njudge = \"strict\"");
+    assert_ne!(same, other);
+    let strict = "[models.strict]\nkind = \"scripted\"\nscripts = \"../judge.jsonl\"\n";
+    folder.write("configs/farm.toml", other + strict);
+    folder.run_into("strict").exits(0);
+    let said = folder.farm(["compare", "run", "strict"]).exits(2);
+    assert!(
+        said.stderr
+            .contains("other models grade them (score.judge)"),
+        "{}",
+        said.stderr
+    );
+}

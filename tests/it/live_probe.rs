@@ -210,3 +210,73 @@ fn a_key_that_is_not_there() {
     ");
     assert_eq!(stub.counts().asked, 0);
 }
+
+/// A config with an agent and a judge of finished sessions, and a case that is graded.
+fn graded(agent: &Stub, judge: &Stub) -> Folder {
+    let folder = folder(1);
+    let check = r#"{"id":"p-0","checks":[{"kind":"model_graded","rubric":"Is it right?"}]}"#;
+    let judge = model("judge", &judge.base_url(), "max_tries = 1");
+    let config = model("m", &agent.base_url(), "") + &judge + "[score]\njudge = \"judge\"\n";
+    folder
+        .write("sealed.jsonl", format!("{check}\n"))
+        .write("live.toml", config);
+    folder
+}
+
+#[test]
+fn a_judge_is_probed_too() {
+    let agent = Stub::start(|asked| replies(&solve(asked.task())));
+    let run = |folder: &Folder| run(folder, "live.toml", &["--model", "m"]);
+    for (judge, want) in [
+        (
+            Stub::start(|_| error(401, "no such key")),
+            "auth: model judge at HOST: HTTP 401: the key is missing, wrong or not allowed",
+        ),
+        (
+            Stub::start(|_| replies("Well done!")),
+            "no_reply: model judge at HOST: none of 3 replies is a grade",
+        ),
+    ] {
+        let folder = graded(&agent, &judge);
+        let said = run(&folder).exits(2).stderr;
+        let said = said.replace(&judge.address.to_string(), "HOST");
+        assert!(
+            said.contains("asking each of 1 live variant and 1 judge once"),
+            "{said}"
+        );
+        assert!(said.contains(want), "{said}");
+        nothing_is_left(&folder);
+    }
+    let judge = Stub::start(|_| replies(r#"{"reason": "it is", "score": 1, "passed": true}"#));
+    let folder = graded(&agent, &judge);
+    run(&folder).exits(0);
+    assert_eq!(ledger(&folder, "passed"), 1);
+    assert_eq!(judge.counts().asked, 2, "the probe and the session");
+}
+
+#[test]
+fn a_dry_run_asks_nobody_and_counts_the_judge() {
+    let stub = Stub::start(|_| error(500, "nobody is to be asked"));
+    let folder = graded(&stub, &stub);
+    let priced = "price = { input = 1.0, output = 10.0 }\nparameters = { max_tokens = 100 }";
+    let judge = model("judge", &stub.base_url(), priced);
+    let agent = model("m", &stub.base_url(), "parameters = { max_tokens = 100 }");
+    folder.write("live.toml", agent + &judge + "[score]\njudge = \"judge\"\n");
+    let more = ["--model", "m", "--seeds", "7", "--dry-run", "--json"];
+    let said = run(&folder, "live.toml", &more).exits(0);
+    assert_eq!(stub.counts().asked, 0);
+    nothing_is_left(&folder);
+    let forecast: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(forecast["sessions"], 7);
+    assert_eq!(forecast["variants"][0]["calls"]["likely"], 21);
+    let judge = &forecast["judges"][0];
+    assert_eq!(
+        (&judge["judges"], &judge["model"]),
+        (&"sessions".into(), &"judge".into())
+    );
+    assert_eq!(judge["calls"], serde_json::json!({"likely": 7, "most": 21}));
+    let usd = |span: &serde_json::Value| span["most"].as_f64();
+    assert!(usd(&judge["cost_usd"]) > Some(0.0), "{judge}");
+    // The agent has no price.
+    assert_eq!(usd(&forecast["cost_usd"]), None);
+}

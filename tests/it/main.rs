@@ -38,6 +38,7 @@ mod live_replies;
 mod live_restarts;
 mod live_signals;
 mod live_waits;
+mod local;
 mod mock;
 mod mock_faults;
 mod older_run;

@@ -1,6 +1,8 @@
 //! One endpoint: its slots, its rates, and whether it is parked.
 
-use tokio::sync::SetOnce;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::{sync::SetOnce, time::Instant};
 
 use super::{
     rate::Rates,
@@ -32,6 +34,9 @@ pub struct Endpoint {
     host: String,
     slots: Slots,
     rates: Rates,
+    /// When a call was last answered otherwise than that there are too many; before any was, when
+    /// this was made.
+    answered: Mutex<Instant>,
     /// Why no further call is made.
     parked: SetOnce<ModelError>,
 }
@@ -44,6 +49,7 @@ impl Endpoint {
             host: options.host,
             slots: Slots::new(Window::new(options.slots_start, options.slots_max)),
             rates: Rates::new(options.requests_per_minute, options.tokens_per_minute),
+            answered: Mutex::new(Instant::now()),
             parked: SetOnce::new(),
         }
     }
@@ -98,6 +104,16 @@ impl Endpoint {
             let _waiting = watch.waits(Activity::Rate, Some(wait));
             tokio::time::sleep(wait).await;
         }
+    }
+
+    /// It has just answered otherwise than that there are too many calls.
+    pub(super) fn answers(&self, now: Instant) {
+        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+
+    /// When it last did so.
+    pub(super) fn answered(&self) -> Instant {
+        *self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A request took `used` tokens in place of `taken`.

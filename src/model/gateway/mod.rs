@@ -9,7 +9,7 @@ mod retry_after;
 mod slots;
 mod till;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
@@ -19,7 +19,7 @@ pub use retry_after::retry_after;
 pub use till::Till;
 
 use self::{
-    retry::{After, Tries, after},
+    retry::{After, Tries, Wish, after},
     slots::{Ended, Slot},
 };
 use super::{Caller, ModelError, ModelErrorKind, Retry, Stop, money::Hold};
@@ -66,7 +66,7 @@ pub struct Sent<T> {
     /// How far the call came.
     pub reach: Reach,
     /// How long the endpoint asks to wait.
-    pub retry_after: Option<std::time::Duration>,
+    pub retry_after: Option<Duration>,
 }
 
 impl Line {
@@ -81,6 +81,7 @@ impl Line {
         send: impl Fn() -> F,
     ) -> Result<T, ModelError> {
         let mut tries = Tries::default();
+        let mut refused_since = None;
         let is_probe = call.caller.on_behalf.purpose == Purpose::Probe;
         let max_tries = match is_probe {
             true => self.max_tries.min(PROBE_TRIES),
@@ -92,16 +93,23 @@ impl Line {
                 Ok(reply) => return Ok(reply),
                 Err(error) => unquoted(error, call.caller.on_behalf.purpose),
             };
+            let mut wish = Wish {
+                pause: sent.retry_after,
+                refusing: Duration::ZERO,
+            };
             if error.kind == ModelErrorKind::RateLimited {
                 tries.refused += 1;
+                let since = *refused_since.get_or_insert(told);
+                wish.refusing = told - since.max(self.endpoint.answered());
             } else {
                 tries.failed += 1;
+                refused_since = None;
             }
             let address = (call.rng_seed, call.caller.on_behalf.turn);
             tracing::debug!(model = self.model, %error, ?tries, "a call failed");
             // Who says that it gets too many requests is there, and takes them.
             let is_answer = is_probe && error.kind == ModelErrorKind::RateLimited;
-            match after(error.clone(), tries, max_tries, sent.retry_after, address) {
+            match after(error.clone(), tries, max_tries, wish, address) {
                 After::Again(_) if is_answer => return Err(self.named(error)),
                 After::Again(pause) => {
                     let _waiting = call.caller.watch.waits(Activity::Backoff, Some(pause));
@@ -144,12 +152,16 @@ impl Line {
         }
         slot.sent();
         let sent = send().await;
-        slot.ended(match &sent.reply {
+        let told = Instant::now();
+        let ended = match &sent.reply {
             Ok(_) => Ended::Succeeded,
             Err(e) if e.kind == ModelErrorKind::RateLimited => Ended::Refused,
             Err(_) => Ended::Failed,
-        });
-        let told = Instant::now();
+        };
+        slot.ended(ended);
+        if ended != Ended::Refused {
+            self.endpoint.answers(told);
+        }
         if let Some(used) = sent.usage.and_then(|u| Some(u.tokens_in? + u.tokens_out?)) {
             self.endpoint.used(tokens, used);
         }

@@ -13,8 +13,8 @@ const BASE: Duration = Duration::from_secs(1);
 /// No pause is drawn from more than this.
 const MOST: Duration = Duration::from_secs(60);
 
-/// An endpoint may ask for a pause of up to this; to one that asks for more no call is made any more,
-/// as with a spent quota.
+/// An endpoint may ask for a pause of up to this, and may refuse all calls for as long; to one that
+/// wants more no call is made any more, as with a spent quota.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Tries of one call so far.
@@ -24,6 +24,15 @@ pub struct Tries {
     pub failed: u32,
     /// Those that were refused for being too many: they use up no try.
     pub refused: u32,
+}
+
+/// What the endpoint wants of those who call it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wish {
+    /// The pause that it asks for.
+    pub pause: Option<Duration>,
+    /// How long it has refused this call and all others for being too many.
+    pub refusing: Duration,
 }
 
 /// What is done after a call that failed.
@@ -37,23 +46,27 @@ pub enum After {
     Park(ModelError),
 }
 
-/// Decides after a try that failed; `tries` counts it. `asked` is the pause that the endpoint asks
-/// for. Pauses are drawn evenly from zero to their most (full jitter), from the session's own seed.
+/// Decides after a try that failed; `tries` counts it. Pauses are drawn evenly from zero to their most
+/// (full jitter), from the session's own seed.
 #[must_use]
 pub fn after(
     error: ModelError,
     tries: Tries,
     max_tries: u32,
-    asked: Option<Duration>,
+    wish: Wish,
     address: (u64, u32),
 ) -> After {
+    let asked = wish.pause;
     let is_last = tries.failed >= max_tries;
     let is_retried = error.kind == Kind::RateLimited || error.retry == Retry::Yes;
     if let Some(asked) = asked
         && is_retried
         && asked > PATIENCE
     {
-        return After::Park(too_long(error, asked));
+        return After::Park(spent(error, "asks for a pause of", asked));
+    }
+    if error.kind == Kind::RateLimited && wish.refusing > PATIENCE {
+        return After::Park(spent(error, "has refused all calls for", wish.refusing));
     }
     match (error.kind, error.retry) {
         (Kind::RateLimited, _) => After::Again(pause(tries.refused, asked, address)),
@@ -79,16 +92,17 @@ pub fn after(
     }
 }
 
-fn too_long(error: ModelError, asked: Duration) -> ModelError {
+/// More patience than there is.
+fn spent(error: ModelError, what: &str, for_: Duration) -> ModelError {
     ModelError {
         kind: match error.kind {
             Kind::RateLimited => Kind::QuotaExhausted,
             kind => kind,
         },
         message: format!(
-            "{}: the endpoint asks for a pause of {} s",
+            "{}: the endpoint {what} {} s",
             error.message,
-            asked.as_secs()
+            for_.as_secs()
         ),
         retry: Retry::No,
     }
@@ -124,8 +138,11 @@ mod tests {
     fn what_follows_an_error() {
         let of = |kind, retry, failed, asked: Option<u64>| {
             let tries = Tries { failed, refused: 1 };
-            let asked = asked.map(Duration::from_secs);
-            match after(error(kind, retry), tries, 6, asked, (7, 0)) {
+            let wish = Wish {
+                pause: asked.map(Duration::from_secs),
+                ..Wish::default()
+            };
+            match after(error(kind, retry), tries, 6, wish, (7, 0)) {
                 After::Again(_) => "again".to_owned(),
                 After::GiveUp(e) => format!("give up, {:?}", e.retry),
                 After::Park(e) => format!("park, {}", e.kind),
@@ -177,11 +194,32 @@ mod tests {
             refused: 0,
         };
         for kind in [Kind::Provider, Kind::Timeout] {
-            let after = after(error(kind, Retry::Yes), tries, 1, None, (7, 0));
+            let after = after(error(kind, Retry::Yes), tries, 1, Wish::default(), (7, 0));
             assert!(matches!(after, After::GiveUp(_)), "{after:?}");
         }
-        let once = after(error(Kind::NotAnApi, Retry::Once), tries, 1, None, (7, 0));
+        let not_an_api = error(Kind::NotAnApi, Retry::Once);
+        let once = after(not_an_api, tries, 1, Wish::default(), (7, 0));
         assert!(matches!(once, After::Park(_)), "{once:?}");
+    }
+
+    #[test]
+    fn refusals_come_to_an_end() {
+        let of = |kind, seconds| {
+            let wish = Wish {
+                refusing: Duration::from_secs(seconds),
+                ..Wish::default()
+            };
+            after(error(kind, Retry::Yes), Tries::default(), 6, wish, (7, 0))
+        };
+        assert!(matches!(of(Kind::RateLimited, 3600), After::Again(_)));
+        let After::Park(parked) = of(Kind::RateLimited, 3601) else {
+            panic!("it is not parked")
+        };
+        assert_eq!(parked.kind, Kind::QuotaExhausted);
+        let said = "it broke: the endpoint has refused all calls for 3601 s";
+        assert_eq!(parked.message, said);
+        // Another failure is an answer.
+        assert!(matches!(of(Kind::Provider, 3601), After::Again(_)));
     }
 
     #[test]

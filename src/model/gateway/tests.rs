@@ -242,6 +242,35 @@ async fn a_parked_endpoint_makes_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_endpoint_that_refuses_everybody_for_an_hour_is_parked() {
+    let stand = Stand::new(None).await;
+    // While it answers others, a call is made again for longer than that.
+    let answers = async {
+        for _ in 0..3 {
+            tokio::time::sleep(Duration::from_secs(1800)).await;
+            stand.call([reply(1)]).await.unwrap();
+        }
+    };
+    let began = Instant::now();
+    let send = || std::future::ready(too_many(Some(600)));
+    let call = Call {
+        caller: &stand.caller,
+        rng_seed: 7,
+        bytes: 1000,
+    };
+    let (refused, ()) = tokio::join!(stand.line.call(call, send), answers);
+    let refused: Result<u8, ModelError> = refused;
+    let error = refused.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Stopped(Stop::Endpoint));
+    assert!(
+        error.message.contains("has refused all calls for"),
+        "{error}"
+    );
+    let seconds = began.elapsed().as_secs();
+    assert!((5400 + 3600..5400 + 4300).contains(&seconds), "{seconds}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_waits_for_an_endpoint_that_is_parked() {
     let stand = Stand::new(None).await;
     let began = Instant::now();

@@ -178,6 +178,18 @@ impl Conversation {
         body.push(b']');
     }
 
+    /// How long a chat request is, in bytes, but for the names of model and seed.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let mut messages = Vec::new();
+        self.write_messages(&mut messages);
+        let format = match self.shape.tool_mode() {
+            ToolMode::Native => 0,
+            ToolMode::Json => self.shape.reply_format().len(),
+        };
+        messages.len() + self.shape.along().len() + format
+    }
+
     /// The `messages` of a chat request as a JSON value.
     #[expect(clippy::expect_used, reason = "the messages are written as JSON above")]
     #[must_use]
