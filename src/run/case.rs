@@ -54,6 +54,8 @@ pub(super) struct Start {
     pub attempt: u32,
     /// Its durable turns.
     pub history: Vec<StoredTurn>,
+    /// US dollars that were spent on its turns, and on tries that came to nothing.
+    pub spent_usd: f64,
     /// Backoff before it goes on.
     pub delay: Duration,
 }
@@ -151,11 +153,16 @@ impl State {
                 return Ok(());
             }
             Some(Begun::Open(attempt)) => {
-                let Durable { turns, resumable } = self.durable(id, *attempt).await?;
+                let Durable {
+                    turns,
+                    resumable,
+                    spent_usd,
+                } = self.durable(id, *attempt).await?;
                 if resumable {
                     Start {
                         attempt: *attempt,
                         history: turns,
+                        spent_usd,
                         ..Start::default()
                     }
                 } else {
@@ -331,7 +338,13 @@ impl State {
             self.leave(id, Ending::Interrupted);
             return Ok(());
         }
-        let Durable { turns, resumable } = self.durable(id, attempt).await?;
+        // What its last call cost may still be on its way to the books.
+        self.hub.store.commit(Vec::new()).await?;
+        let Durable {
+            turns,
+            resumable,
+            spent_usd,
+        } = self.durable(id, attempt).await?;
         let at = Progress {
             turns: turns.len(),
             acted: turns.last().is_some_and(|t| !t.steps.is_empty()),
@@ -350,6 +363,7 @@ impl State {
                 let start = Start {
                     attempt,
                     history: turns,
+                    spent_usd,
                     delay,
                 };
                 self.begin(myself, id, start, again).await

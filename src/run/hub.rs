@@ -7,9 +7,7 @@ use std::{
 use ractor::{ActorCell, ActorRef};
 use sha2::{Digest, Sha256};
 
-use super::{
-    case::Start, on_record::Begun, past::Past, plan::Plan, watches::Watches, writes::cost,
-};
+use super::{case::Start, on_record::Begun, past::Past, plan::Plan, watches::Watches};
 use crate::{
     aggregate,
     domain::{Clock, SessionId, SessionKey, Tally, hex},
@@ -60,9 +58,8 @@ impl Hub {
             .filter(|(k, _)| *k == key)
             .map(|(_, turn)| *turn);
         let spec = self.plan.spec(id).clone();
-        let spent = cost(&start.history).unwrap_or(0.0);
         let purse = spec.limits.max_cost_usd;
-        let purse = purse.map(|max| Arc::new(Purse::new(max, spent)));
+        let purse = purse.map(|max| Arc::new(Purse::new(max, start.spent_usd)));
         let task = &self.plan.cases[cell.case].case.task;
         Job {
             id,

@@ -29,6 +29,8 @@ pub(super) struct Durable {
     pub turns: Vec<StoredTurn>,
     /// Whether all tools that it called may be replayed.
     pub resumable: bool,
+    /// US dollars of all calls for its turns, as the books have them.
+    pub spent_usd: f64,
 }
 
 impl Past {
@@ -51,10 +53,18 @@ impl Past {
         id: SessionId,
         attempt: u32,
     ) -> Result<Durable> {
-        let kept = self.read(move |reader| Kept::of(reader, id, attempt));
-        let turns = put_together(plan, id, kept.await?)?;
+        let kept = self.read(move |reader| {
+            let spent_usd = reader.spent_usd(id, attempt)?;
+            Ok((Kept::of(reader, id, attempt)?, spent_usd))
+        });
+        let (kept, spent_usd) = kept.await?;
+        let turns = put_together(plan, id, kept)?;
         let resumable = is_resumable(&turns, &plan.spec(id).tools);
-        Ok(Durable { turns, resumable })
+        Ok(Durable {
+            turns,
+            resumable,
+            spent_usd,
+        })
     }
 
     /// What is kept of a session; none when it never began.

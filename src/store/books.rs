@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use super::{
+    apply::int,
     reader::Reader,
     write::Write,
     writer::{Handle, StoreLost},
 };
 use crate::{
-    domain::{Books, BooksLost, BoxFuture, Reservation, Settlement},
+    domain::{Books, BooksLost, BoxFuture, Reservation, SessionId, Settlement},
     error::Result,
 };
 
@@ -20,7 +21,7 @@ WITH booked AS (
   SELECT id, model, purpose, kept, coalesce(cost_usd, reserved_usd) AS usd,
     max(coalesce(cost_usd, 0.0) - reserved_usd, 0.0) AS above
   FROM call)
-SELECT model, count(*), total(usd), total(usd) FILTER (WHERE kept = 0),
+SELECT model, count(*), total(usd), total(usd) FILTER (WHERE kept = 0 AND purpose <> 'probe'),
   total(usd) FILTER (WHERE purpose IN ('judge', 'grade')),
   total(usd) FILTER (WHERE purpose = 'probe'),
   count(*) FILTER (WHERE above > 0.0), total(above), max(id)
@@ -28,14 +29,17 @@ FROM booked GROUP BY model";
 
 /// Books calls that nobody will settle any more at their reservations, which is the most that they
 /// can have cost: nobody has their replies. Nor has anybody those that were settled and then lost,
-/// before the turn was durable that was to be made of them: it will be asked for again.
+/// before the turn or the judgments were durable that were to be made of them, however their session
+/// stands by now.
 pub(super) fn settle_all(conn: &Connection) -> rusqlite::Result<()> {
     const SETTLE: &str = "
-      UPDATE call SET cost_usd = reserved_usd, kept = 0 WHERE cost_usd IS NULL;
+      UPDATE call SET cost_usd = coalesce(reserved_usd, 0.0), kept = 0 WHERE cost_usd IS NULL;
       UPDATE call SET kept = 0 WHERE kept = 1 AND purpose = 'turn'
-        AND session IN (SELECT id FROM session WHERE status IS NULL)
         AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.session = call.session
-          AND turn.attempt = call.attempt AND turn.turn = call.turn);";
+          AND turn.attempt = call.attempt AND turn.turn = call.turn);
+      UPDATE call SET kept = 0 WHERE kept = 1 AND purpose = 'judge'
+        AND NOT EXISTS (SELECT 1 FROM judged WHERE judged.session = call.session
+          AND judged.attempt = call.attempt AND judged.turn = call.turn);";
     conn.execute_batch(SETTLE)
 }
 
@@ -85,7 +89,8 @@ pub struct Spent {
     pub calls: u64,
     /// What they cost, and of those in flight what they can cost at most.
     pub booked_usd: f64,
-    /// Of that, for calls whose reply was of no use, whatever they were for.
+    /// Of that, for calls whose reply was of no use, whatever they were for; probes apart, of which
+    /// no reply is kept.
     pub failed_usd: f64,
     /// Of that, to judge steps and to grade sessions.
     pub judges_usd: f64,
@@ -107,7 +112,23 @@ impl Money {
     }
 }
 
+/// A call in flight stands at its reservation.
+const OF_TURNS: &str = "
+SELECT total(coalesce(cost_usd, reserved_usd)) FROM call
+WHERE session = ?1 AND attempt = ?2 AND purpose = 'turn'";
+
 impl Reader {
+    /// US dollars of all calls for the turns of an attempt, those that came to nothing included: what
+    /// they cost, or can cost at most where nobody said.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn spent_usd(&self, session: SessionId, attempt: u32) -> Result<f64> {
+        self.cached(OF_TURNS)?
+            .query_row((int(session), attempt), |r| r.get(0))
+            .map_err(|e| self.fault(e))
+    }
+
     /// What the calls of the run cost, as the books have it.
     ///
     /// # Errors

@@ -83,7 +83,7 @@ pub struct Totals {
     /// US dollars of all of them: what they cost, or could have cost at most where nobody said.
     #[serde(default, skip_serializing_if = "is_free")]
     pub booked_usd: f64,
-    /// Of these, for calls whose reply was of no use, whatever they were for.
+    /// Of these, for calls whose reply was of no use, whatever they were for; probes apart.
     #[serde(default, skip_serializing_if = "is_free")]
     pub failed_calls_cost_usd: f64,
     /// Of these, to judge steps and to grade sessions.

@@ -113,6 +113,7 @@ CREATE TABLE call (
 ) STRICT;
 CREATE TABLE activity (
   session INTEGER PRIMARY KEY,
+CREATE INDEX call_of ON call (session, attempt);
   activity TEXT NOT NULL,
   since REAL NOT NULL,
   until REAL
@@ -142,7 +143,8 @@ const V2_AS_V3: &str = "
 PRAGMA temp_store = MEMORY;
 CREATE TEMP VIEW session AS SELECT *, NULL AS served FROM main.session;
 CREATE TEMP TABLE call (
-  id INTEGER, purpose TEXT, model TEXT, reserved_usd REAL, cost_usd REAL, kept INTEGER);
+  id INTEGER, session INTEGER, attempt INTEGER, purpose TEXT, model TEXT, reserved_usd REAL,
+  cost_usd REAL, kept INTEGER);
 CREATE TEMP TABLE activity (session INTEGER, activity TEXT, since REAL, until REAL);
 CREATE TEMP TABLE look (at REAL);
 CREATE TEMP TABLE parked (what TEXT, reason TEXT, ts REAL);

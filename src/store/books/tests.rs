@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::*;
 use crate::{
-    domain::{OnBehalf, Purpose, SessionId},
+    domain::{OnBehalf, Purpose, SessionId, Status},
     store::{AbortAt, Moment, Options, Store, writer::tests as fixtures},
 };
 
@@ -38,7 +38,7 @@ async fn what_calls_cost_is_told_by_model() {
     assert_eq!(reader.money().unwrap(), Money::default());
     let books = CallBooks::new(store.handle());
     for (call, purpose, model, reserved, cost) in [
-        (0, Purpose::Probe, "a", 0.25, Some((0.125, true))),
+        (0, Purpose::Probe, "a", 0.25, Some((0.125, false))),
         (1, Purpose::Turn, "a", 1.0, Some((0.5, true))),
         (2, Purpose::Turn, "a", 1.0, Some((1.0, false))),
         (3, Purpose::Judge, "b", 2.0, Some((0.25, true))),
@@ -86,31 +86,93 @@ async fn what_calls_cost_is_told_by_model() {
         ),
         (1.5, 0.75, 0.125)
     );
-    // Whose call is still in flight when all is over has lost it.
+    // Whose call is still in flight when all is over has lost it, and so has who made nothing of it.
     store.join().await.unwrap();
     let over = reader.money().unwrap();
     assert_eq!(over.booked_usd(), 9.125);
-    assert_eq!(over.models["b"].failed_usd, 4.5);
+    assert_eq!(over.models["a"].failed_usd, 1.5);
+    assert_eq!(over.models["b"].failed_usd, 0.5 + 4.0 + 2.75 + 0.25);
+    assert_eq!(over.models["a"].probes_usd, 0.125);
 }
 
 #[tokio::test]
 async fn a_reply_that_was_paid_for_and_lost_is_of_no_use() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("farm.db");
-    let store = create(&path);
-    let begin = Write::Begin {
-        session: SessionId(3),
-        attempt: 0,
+    let reader_of = |path: &Path| Reader::open(path).unwrap().money().unwrap().models["a"];
+    let session = SessionId(3);
+    let begin = |attempt| Write::Begin {
+        session,
+        attempt,
         ts: 1.0,
     };
-    store.handle().commit(vec![begin]).await.unwrap();
+    let end = |attempt, status| Write::End {
+        session,
+        attempt,
+        outcome: fixtures::outcome(status),
+        work_s: 1.0,
+        ts: 3.0,
+    };
+    // It is open, was killed, or came to its end in a later attempt.
+    let ways = [
+        vec![],
+        vec![end(0, Status::Killed)],
+        vec![begin(1), end(1, Status::Completed)],
+    ];
+    for (n, way) in ways.into_iter().enumerate() {
+        let path = folder.path().join(format!("{n}.db"));
+        let store = create(&path);
+        store.handle().commit(vec![begin(0)]).await.unwrap();
+        calls(&store).await;
+        let books = CallBooks::new(store.handle());
+        books.reserve(turn(3)).await.unwrap();
+        books.settle(settlement(3, 0.5, true)).await.unwrap();
+        // Of two turns that were judged the judgments of one are durable.
+        for turn in [0, 1] {
+            let call = 4 + u64::from(turn);
+            let mut judge = reservation(call, Purpose::Judge, "a", 1.0);
+            judge.on_behalf.turn = turn;
+            books.reserve(judge).await.unwrap();
+            books.settle(settlement(call, 0.125, true)).await.unwrap();
+        }
+        let at = crate::store::At {
+            work_s: 1.0,
+            ts: 2.0,
+        };
+        let judged = Write::judged((session, 0), 0, &[], None, at);
+        store.handle().commit(vec![judged]).await.unwrap();
+        store.handle().commit(way).await.unwrap();
+        assert_eq!(reader_of(&path).failed_usd, 0.0);
+        store.join().await.unwrap();
+        let spent = reader_of(&path);
+        assert_eq!((spent.booked_usd, spent.failed_usd), (1.5, 0.625), "{n}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_turns_of_an_attempt_have_cost_counts_whatever_came_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("farm.db");
+    let store = create(&path);
     calls(&store).await;
     let books = CallBooks::new(store.handle());
-    books.reserve(turn(3)).await.unwrap();
-    books.settle(settlement(3, 0.5, true)).await.unwrap();
-    store.join().await.unwrap();
-    let spent = Reader::open(&path).unwrap().money().unwrap().models["a"];
-    assert_eq!((spent.booked_usd, spent.failed_usd), (1.25, 0.5));
+    // One failed, one is in flight; a judge's is not the session's, nor what others spent.
+    let mut failed = turn(3);
+    let mut of_next = turn(5);
+    of_next.on_behalf.attempt = 1;
+    failed.on_behalf.turn = 1;
+    for call in [failed, turn(4), of_next] {
+        books.reserve(call).await.unwrap();
+    }
+    books.settle(settlement(3, 0.5, false)).await.unwrap();
+    books.settle(settlement(5, 0.0625, true)).await.unwrap();
+    let judge = reservation(6, Purpose::Judge, "a", 1.0);
+    books.reserve(judge).await.unwrap();
+    store.handle().commit(Vec::new()).await.unwrap();
+    let reader = Reader::open(&path).unwrap();
+    let spent = |session, attempt| reader.spent_usd(SessionId(session), attempt).unwrap();
+    assert_eq!(spent(3, 0), 0.75 + 0.5 + 1.0);
+    assert_eq!(spent(3, 1), 0.0625);
+    assert_eq!((spent(3, 2), spent(4, 0)), (0.0, 0.0));
 }
 
 #[tokio::test]
@@ -230,7 +292,9 @@ fn is_booked_in_full(path: &Path, at: &str) -> u64 {
     let after = reader.money().unwrap();
     let in_flight = spent.calls - settled as u64;
     let lost = after.models.get("a").map_or(0.0, |spent| spent.failed_usd);
-    assert_eq!(lost, in_flight as f64, "{at}: at its reservation, and lost");
+    // At its reservation, beside those that were settled and whose turn is not durable.
+    let want = in_flight as f64 + 0.25 * (settled - turns as f64);
+    assert_eq!(lost, want, "{at}");
     assert_eq!(after.booked_usd(), before.booked_usd(), "{at}");
     assert_eq!(after.next_call, spent.calls, "{at}");
     in_flight
