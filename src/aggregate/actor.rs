@@ -208,6 +208,7 @@ mod tests {
                 attempt,
                 outcome,
                 work_s: 0.0,
+                waits: Vec::new(),
                 ts,
             });
             writes.extend(verdict.and_then(|verdict| counting.scored(session, &verdict)));

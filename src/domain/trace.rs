@@ -126,6 +126,9 @@ pub struct RunEnd {
     pub cost_usd: Option<f64>,
     /// Why it failed.
     pub error: Option<String>,
+    /// What the session waited for after its last reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
     /// Unix seconds; null when it has not ended.
     pub ts: Option<f64>,
 }

@@ -44,7 +44,7 @@ pub(super) fn turn(line: &StepLine) -> Option<String> {
 }
 
 /// `waited 2.000 s for a slot, 30.000 s to ask again`: each kind once.
-fn waited(waits: &[Wait]) -> Option<String> {
+pub(super) fn waited(waits: &[Wait]) -> Option<String> {
     let mut kinds: Vec<(Activity, f64)> = Vec::new();
     for wait in waits {
         match kinds.iter_mut().find(|(what, _)| *what == wait.what) {

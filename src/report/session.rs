@@ -190,7 +190,7 @@ impl Page<'_> {
     }
 }
 
-/// What a session took: steps, mean score, tokens, cost.
+/// What a session took: steps, mean score, tokens, cost, and what it waited for in the end.
 pub(super) fn facts(end: &RunEnd) -> Vec<String> {
     let tokens = match (end.usage.tokens_in, end.usage.tokens_out) {
         (None, None) => "tokens unknown".to_owned(),
@@ -209,6 +209,7 @@ pub(super) fn facts(end: &RunEnd) -> Vec<String> {
         end.cost_usd
             .map_or_else(|| "cost unknown".to_owned(), text::usd),
     );
+    facts.extend(served::waited(&end.waits));
     facts
 }
 

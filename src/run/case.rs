@@ -399,6 +399,7 @@ impl State {
             attempt,
             outcome: outcome.clone(),
             work_s,
+            waits: self.hub.watches.take_waits(id),
             ts,
         };
         let writes = vec![begin(id, attempt, ts), end];

@@ -30,6 +30,7 @@ mod judge;
 mod judging;
 mod killing;
 mod resuming;
+mod waiting;
 mod watching;
 
 /// What a plain resume wishes for.

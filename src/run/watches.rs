@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Hub;
 use crate::{
-    domain::{Activity, Clock, SessionId},
+    domain::{Activity, Clock, SessionId, Wait},
     model::Watch,
     store::{Doing, Write},
 };
@@ -23,18 +23,28 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub struct Watches(Mutex<HashMap<SessionId, Arc<Watch>>>);
 
 impl Watches {
-    /// A watch for a session that begins or goes on.
+    /// The watch of a session that begins or goes on. One that infrastructure broke keeps its own, and
+    /// with it the waits that nobody has taken yet.
     pub(super) fn begin(&self, id: SessionId, clock: &Clock) -> Arc<Watch> {
-        let watch = Arc::new(Watch::new(clock.clone()));
-        self.all().insert(id, watch.clone());
-        watch
+        self.is_at(id, Activity::Thinking, clock)
     }
 
     /// A session that has ended goes to the scorer.
     pub(super) fn hand_in(&self, id: SessionId, clock: &Clock) {
+        self.is_at(id, Activity::Scorer, clock);
+    }
+
+    fn is_at(&self, id: SessionId, activity: Activity, clock: &Clock) -> Arc<Watch> {
         let begin = || Arc::new(Watch::new(clock.clone()));
         let watch = self.all().entry(id).or_insert_with(begin).clone();
-        watch.is_at(Activity::Scorer);
+        watch.is_at(activity);
+        watch
+    }
+
+    /// The waits of a session that nobody has taken yet.
+    pub(super) fn take_waits(&self, id: SessionId) -> Vec<Wait> {
+        let watch = self.all().get(&id).cloned();
+        watch.map_or_else(Vec::new, |watch| watch.take_waits())
     }
 
     /// A session leaves the run.
@@ -121,11 +131,16 @@ mod tests {
             assert_eq!((doing.activity, doing.since), (Activity::Backoff, 7.0));
             assert_eq!(doing.until, Some(10.0));
         }
-        // It goes on with a new actor, which has a watch of its own.
+        // It goes on with a new actor: what it waited for before is not forgotten.
+        first.is_at(Activity::Tool);
         let again = watches.begin(SessionId(9), &clock);
-        first.is_at(Activity::Slot);
         assert_eq!(seen()[1], (9, Activity::Thinking));
-        again.is_at(Activity::Slot);
+        drop(again.waits(Activity::Slot, None));
+        let what = |waits: Vec<Wait>| waits.iter().map(|wait| wait.what).collect::<Vec<_>>();
+        let waits = what(watches.take_waits(SessionId(9)));
+        assert_eq!(waits, [Activity::Backoff, Activity::Slot]);
+        assert!(watches.take_waits(SessionId(9)).is_empty());
+        assert!(watches.take_waits(SessionId(5)).is_empty());
         watches.hand_in(SessionId(9), &clock);
         // This one ended in an earlier process.
         watches.hand_in(SessionId(4), &clock);

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use self::stopwatch::Stopwatch;
 use super::{
@@ -301,7 +301,12 @@ impl State {
             caller: &caller,
         };
         self.watch.is_at(Activity::Thinking);
-        let Some(replied) = self.within_time(self.model.complete(&request)).await else {
+        let max_s = self.spec.limits.max_seconds;
+        let Some(replied) = self
+            .worked
+            .within(max_s, self.model.complete(&request))
+            .await
+        else {
             return Ok(Event::TimeUp);
         };
         match replied {
@@ -381,11 +386,13 @@ impl State {
     /// Runs calls at the same time. One that outlives `max_seconds` is dropped.
     async fn run(&self, calls: &[Call]) -> Event {
         self.watch.is_at(Activity::Tool);
+        let max_s = self.spec.limits.max_seconds;
         let runs = calls.iter().map(async |call| {
             let (Some(entry), Ok(args)) = (self.spec.tools.get(&call.tool), &call.args) else {
                 return Observation::error(format!("no tool {:?} takes such arguments", call.tool));
             };
-            self.within_time(entry.tool().call(args, &self.context))
+            self.worked
+                .within(max_s, entry.tool().call(args, &self.context))
                 .await
                 .unwrap_or_else(|| {
                     Observation::error("stopped: the session's time (max_seconds) is up")
@@ -420,6 +427,7 @@ impl State {
             attempt: self.attempt,
             outcome: outcome.clone(),
             work_s: self.worked.seconds(),
+            waits: self.watch.take_waits(),
             ts: self.clock.now(),
         });
         self.flush().await?;
@@ -441,32 +449,7 @@ impl State {
         }
         self.store.commit(std::mem::take(&mut self.writes)).await
     }
-
-    /// Performs `work` unless the session's time is up before that. Time that it waits does not
-    /// count, so how much is left is looked at again each time it seems to be up.
-    async fn within_time<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        let Some(max) = self.spec.limits.max_seconds else {
-            return Some(work.await);
-        };
-        let mut work = std::pin::pin!(work);
-        loop {
-            let left = max - self.worked.seconds();
-            // None: longer than a [`Duration`] can be.
-            let Ok(left) = Duration::try_from_secs_f64(left.max(0.0)) else {
-                return Some(work.await);
-            };
-            if let Ok(done) = timeout(left.max(LOOK), &mut work).await {
-                return Some(done);
-            }
-            if self.worked.seconds() >= max {
-                return None;
-            }
-        }
-    }
 }
-
-/// The shortest time between two looks at the time that is left: it stands still in a wait.
-const LOOK: Duration = Duration::from_millis(5);
 
 impl From<StoreLost> for Exit {
     fn from(lost: StoreLost) -> Self {

@@ -13,7 +13,8 @@ INSERT INTO session (id, attempt, began) VALUES (?1, ?2, ?3)
 ON CONFLICT (id) DO UPDATE SET attempt = excluded.attempt, began = excluded.began,
   status = NULL, passed = NULL, score_error = NULL, lim = NULL, steps = NULL, blocked = NULL,
   mean_score = NULL, tokens_in = NULL, tokens_out = NULL, cost_usd = NULL, work_s = NULL,
-  ended = NULL, checks = NULL, error = NULL, answer = NULL, served = NULL
+  ended = NULL, checks = NULL, error = NULL, answer = NULL, served = NULL,
+  waits = NULL
 WHERE excluded.attempt > attempt
   AND (status IS NULL OR status IN ('model_error', 'crashed') OR score_error IS NOT NULL)";
 
@@ -30,7 +31,7 @@ ON CONFLICT (session, attempt, step) DO NOTHING";
 const END: &str = "
 UPDATE session SET status = ?3, lim = ?4, steps = ?5, blocked = ?6, mean_score = ?7,
   tokens_in = ?8, tokens_out = ?9, cost_usd = ?10, work_s = ?11, ended = ?12, error = ?13,
-  answer = ?14, served = ?15
+  answer = ?14, served = ?15, waits = ?16
 WHERE id = ?1 AND attempt = ?2 AND status IS NULL";
 
 const SCORE: &str = "
@@ -150,6 +151,7 @@ impl<'c> Statements<'c> {
                 attempt,
                 outcome,
                 work_s,
+                waits,
                 ts,
             } => self.end.execute((
                 int(*session),
@@ -167,6 +169,7 @@ impl<'c> Statements<'c> {
                 outcome.error.as_deref(),
                 outcome.answer.as_deref(),
                 (!outcome.served.is_empty()).then(|| json(&outcome.served)),
+                (!waits.is_empty()).then(|| json(waits)),
             )),
             Write::Score {
                 session,

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     domain::{
         CaseId, CheckResult, Grid, Outcome, SessionId, SessionKey, SessionState, Status,
-        VariantName, rng_seed, trace,
+        VariantName, Wait, rng_seed, trace,
     },
     error::{Context, Error, Result},
 };
@@ -185,7 +185,7 @@ impl Export<'_> {
             Some(outcome) => outcome,
             None => self.interrupted(row.session, row.attempt)?,
         };
-        let end = run_end(outcome, row.ended);
+        let end = run_end(outcome, row.waits, row.ended);
         push(out, &Line::RunEnd(&end))
     }
 
@@ -242,7 +242,7 @@ impl Export<'_> {
     }
 }
 
-fn run_end(outcome: Outcome, ended: Option<f64>) -> trace::RunEnd {
+fn run_end(outcome: Outcome, waits: Vec<Wait>, ended: Option<f64>) -> trace::RunEnd {
     trace::RunEnd {
         status: outcome.status,
         limit: outcome.limit,
@@ -255,6 +255,7 @@ fn run_end(outcome: Outcome, ended: Option<f64>) -> trace::RunEnd {
         },
         cost_usd: outcome.cost_usd,
         error: outcome.error,
+        waits,
         ts: ended,
     }
 }

@@ -4,7 +4,7 @@ use rusqlite::{
 };
 use serde::de::{DeserializeOwned, IntoDeserializer, value::Error as WordError};
 
-use crate::domain::{CheckResult, Outcome, SessionId, SessionState, Status};
+use crate::domain::{CheckResult, Outcome, SessionId, SessionState, Status, Wait};
 
 /// What is kept of one session.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub struct SessionRow {
     pub ended: Option<f64>,
     /// Seconds that it worked, waits left out; none while it is open.
     pub work_s: Option<f64>,
+    /// What it waited for after its last reply; nothing while it is open.
+    pub waits: Vec<Wait>,
     /// How it ended; none while it is open.
     pub outcome: Option<Outcome>,
     /// What the scorer said, if it did.
@@ -50,7 +52,7 @@ pub enum Score {
 /// One session, with the columns in the order of [`SessionRow::read`].
 pub(super) const SESSION: &str = "
 SELECT id, attempt, restarts, began, ended, work_s, status, lim, answer, steps, blocked,
-  mean_score, tokens_in, tokens_out, cost_usd, error, checks, score_error, served
+  mean_score, tokens_in, tokens_out, cost_usd, error, checks, score_error, served, waits
 FROM session WHERE id = ?1";
 
 /// The states alone, with the columns in the order of [`read_state`].
@@ -115,6 +117,7 @@ impl SessionRow {
             began: row.get(3)?,
             ended: row.get(4)?,
             work_s: row.get(5)?,
+            waits: json(row, 19)?.unwrap_or_default(),
             outcome,
             score: checks.map(Score::Judged).or(failed.map(Score::Failed)),
         })

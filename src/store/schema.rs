@@ -94,11 +94,13 @@ ALTER TABLE step ADD COLUMN work_s REAL;
 CREATE TABLE run (id TEXT NOT NULL) STRICT;
 ";
 
-/// What live models need. `call` holds the books: `cost_usd` and `kept` are null while a call is in
-/// flight. `activity` is what sessions in flight were at when `look` says, and gone when nobody is
-/// at work. `judged` holds what a model said of the steps of a turn after they ran.
+/// What live models need. `session.waits` is what is left of its waits when a session ends. `call`
+/// holds the books: `cost_usd` and `kept` are null while a call is in flight. `activity` is what
+/// sessions in flight were at when `look` says, and gone when nobody is at work. `judged` holds
+/// what a model said of the steps of a turn after they ran.
 const V3: &str = "
 ALTER TABLE session ADD COLUMN served TEXT;
+ALTER TABLE session ADD COLUMN waits TEXT;
 CREATE TABLE call (
   id INTEGER PRIMARY KEY,
   session INTEGER,
@@ -111,9 +113,9 @@ CREATE TABLE call (
   kept INTEGER,
   ts REAL NOT NULL
 ) STRICT;
+CREATE INDEX call_of ON call (session, attempt);
 CREATE TABLE activity (
   session INTEGER PRIMARY KEY,
-CREATE INDEX call_of ON call (session, attempt);
   activity TEXT NOT NULL,
   since REAL NOT NULL,
   until REAL
@@ -141,7 +143,7 @@ CREATE TEMP TABLE run (id TEXT NOT NULL);
 
 const V2_AS_V3: &str = "
 PRAGMA temp_store = MEMORY;
-CREATE TEMP VIEW session AS SELECT *, NULL AS served FROM main.session;
+CREATE TEMP VIEW session AS SELECT *, NULL AS served, NULL AS waits FROM main.session;
 CREATE TEMP TABLE call (
   id INTEGER, session INTEGER, attempt INTEGER, purpose TEXT, model TEXT, reserved_usd REAL,
   cost_usd REAL, kept INTEGER);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::activity::Doing;
-use crate::domain::{Judgment, Outcome, Reservation, SessionId, Settlement, Verdict, trace};
+use crate::domain::{Judgment, Outcome, Reservation, SessionId, Settlement, Verdict, Wait, trace};
 
 /// One thing to keep. Texts are serialised where they arise, not on the writer's thread.
 ///
@@ -66,6 +66,8 @@ pub enum Write {
         outcome: Arc<Outcome>,
         /// Seconds that it worked, waits left out.
         work_s: f64,
+        /// What it waited for after its last reply.
+        waits: Vec<Wait>,
         /// Unix seconds.
         ts: f64,
     },

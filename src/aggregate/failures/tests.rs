@@ -143,6 +143,7 @@ fn row(
         began: 0.0,
         ended: Some(1.0),
         work_s: Some(1.0),
+        waits: Vec::new(),
         outcome: Some(outcome),
         score,
     }

@@ -31,6 +31,7 @@ fn row(served: Vec<Served>, passed: Option<bool>) -> SessionRow {
         began: 0.0,
         ended: Some(1.0),
         work_s: Some(1.0),
+        waits: Vec::new(),
         outcome: Some(outcome),
         score: passed.map(judged),
     }
@@ -154,6 +155,7 @@ async fn a_summary_has_them_where_any_reply_says() {
             attempt: 0,
             outcome: of.into(),
             work_s: 0.0,
+            waits: Vec::new(),
             ts: 2.0,
         });
         let name = "c".to_owned();

@@ -57,7 +57,7 @@ fn a_session_reads_step_by_step() {
       ✓ schema  1.00  final answer step; no tool call to validate
       ✓ budget  0.50  step 5/8; headroom 0.50
 
-    completed  5 steps · mean score 0.775 · tokens 1,240 in, ? out · $0.000412
+    completed  5 steps · mean score 0.775 · tokens 1,240 in, ? out · $0.000412 · waited 0.500 s for a rate
     "#);
 }
 
@@ -80,7 +80,7 @@ fn trace() -> Vec<Record> {
 {"type":"step","step":2,"turn":1,"call":1,"decision":{"thought":null,"tool_call":{"tool":"calculater","args":null,"args_raw":"{\"expr"},"answer":null},"judgments":[{"verifier":"schema","phase":"pre_act","score":0.0,"passed":false,"reason":"unknown tool calculater; known: calculator, file_read","code":"unknown_tool"},{"verifier":"budget","phase":"post_act","score":0.75,"passed":true,"reason":"step 3/8; headroom 0.75"}],"observation":{"ok":false,"content":"blocked: unknown tool calculater"},"ts":0}
 {"type":"step","step":3,"turn":2,"call":0,"decision":{"thought":null,"tool_call":null,"answer":null},"judgments":[{"verifier":"reply","phase":"pre_act","score":0.0,"passed":false,"reason":"neither text nor a call","code":"empty"},{"verifier":"budget","phase":"post_act","score":0.625,"passed":true,"reason":"step 4/8; headroom 0.62"}],"observation":{"ok":false,"content":"Your reply had neither text nor a call."},"reply":{},"ts":0}
 {"type":"step","step":4,"turn":3,"call":0,"decision":{"thought":"Both are flour.","tool_call":null,"answer":"19.50 USD\u001b[2J"},"judgments":[{"verifier":"schema","phase":"pre_act","score":1.0,"passed":true,"reason":"final answer step; no tool call to validate"},{"verifier":"budget","phase":"post_act","score":0.5,"passed":true,"reason":"step 5/8; headroom 0.50"}],"observation":null,"reply":{},"repairs":["closed a fence"],"ts":0}
-{"type":"run_end","status":"completed","limit":null,"answer":"19.50 USD","steps_used":5,"mean_score":0.775,"usage":{"tokens_in":1240,"tokens_out":null},"cost_usd":0.000412,"error":null,"ts":0}
+{"type":"run_end","status":"completed","limit":null,"answer":"19.50 USD","steps_used":5,"mean_score":0.775,"usage":{"tokens_in":1240,"tokens_out":null},"cost_usd":0.000412,"error":null,"waits":[{"for":"rate","began":6.0,"ended":6.5}],"ts":0}
 "#;
     lines
         .trim()

@@ -110,6 +110,7 @@ async fn a_reply_that_was_paid_for_and_lost_is_of_no_use() {
         attempt,
         outcome: fixtures::outcome(status),
         work_s: 1.0,
+        waits: Vec::new(),
         ts: 3.0,
     };
     // It is open, was killed, or came to its end in a later attempt.

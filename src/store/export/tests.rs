@@ -4,7 +4,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::*;
 use crate::{
-    domain::{DecidedCall, Decision, Judgment, Observation, Phase, Usage, Verdict},
+    domain::{Activity, DecidedCall, Decision, Judgment, Observation, Phase, Usage, Verdict},
     store::{At, Options, Store, Write, writer::tests as fixtures},
 };
 
@@ -147,6 +147,11 @@ async fn run(ended: bool) -> (tempfile::TempDir, Grid) {
                 attempt: 1,
                 outcome: Arc::new(outcome),
                 work_s: 1.0,
+                waits: vec![Wait {
+                    what: Activity::Slot,
+                    began: 1_789_700_001.0,
+                    ended: 1_789_700_001.125,
+                }],
                 ts: 1_789_700_001.125,
             },
             Write::score(of, &Verdict::Scored(checks)),
@@ -179,7 +184,7 @@ async fn a_session_is_written_in_the_fixed_form() {
 {{"type":"step","step":0,"turn":0,"call":0,"decision":{{"thought":"multiply","tool_call":{{"tool":"calculator","args":{{"expression":"17 * 23"}}}},"answer":null}},"judgments":[{{"verifier":"schema","phase":"pre_act","score":1.0,"passed":true,"reason":"args match calculator schema"}},{{"verifier":"budget","phase":"post_act","score":0.5,"passed":true,"reason":"step 1/8; headroom 1.00"}}],"observation":{{"ok":true,"content":"391"}},"reply":{{"choices":[ {{"x":"{{\"a\":1}}"}} ]}},"request_sha256":"ab12","repairs":[],"finish":"tool_calls","refused":false,"usage":{{"tokens_in":40,"tokens_out":9}},"ts":1789700000.5}}
 {{"type":"step","step":1,"turn":0,"call":1,"decision":{{"thought":"multiply","tool_call":{{"tool":"calculator","args":{{"expression":"17 * 23"}}}},"answer":null}},"judgments":[{{"verifier":"schema","phase":"pre_act","score":1.0,"passed":true,"reason":"args match calculator schema"}},{{"verifier":"budget","phase":"post_act","score":0.5,"passed":true,"reason":"step 1/8; headroom 1.00"}}],"observation":{{"ok":true,"content":"391"}},"ts":1789700000.5}}
 {{"type":"step","step":2,"turn":1,"call":0,"decision":{{"thought":null,"tool_call":null,"answer":"17 * 23 = 391"}},"judgments":[{{"verifier":"budget","phase":"post_act","score":0.875,"passed":true,"reason":"step 2/8; headroom 0.88"}}],"observation":null,"reply":{{"b":2}},"request_sha256":"ab12","repairs":[],"finish":"stop","refused":false,"usage":{{"tokens_in":40,"tokens_out":9}},"ts":1789700001.125}}
-{{"type":"run_end","status":"completed","limit":null,"answer":"17 * 23 = 391","steps_used":3,"mean_score":0.96875,"usage":{{"tokens_in":7,"tokens_out":null}},"cost_usd":0.5,"error":null,"ts":1789700001.125}}
+{{"type":"run_end","status":"completed","limit":null,"answer":"17 * 23 = 391","steps_used":3,"mean_score":0.96875,"usage":{{"tokens_in":7,"tokens_out":null}},"cost_usd":0.5,"error":null,"waits":[{{"for":"slot","began":1789700001.0,"ended":1789700001.125}}],"ts":1789700001.125}}
 "#
     );
     let got = String::from_utf8(out).unwrap();

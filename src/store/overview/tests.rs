@@ -22,6 +22,7 @@ fn end(session: u64, status: Status, error: Option<&str>, ts: f64) -> Write {
         attempt: 0,
         outcome: outcome.into(),
         work_s: 0.0,
+        waits: Vec::new(),
         ts,
     }
 }

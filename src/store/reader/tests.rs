@@ -30,6 +30,7 @@ async fn all_states(store: &Store) {
             attempt: 0,
             outcome: fixtures::outcome(status),
             work_s: 0.0,
+            waits: Vec::new(),
             ts: 2.0,
         });
         writes.extend(passed.map(|passed| {
@@ -51,6 +52,7 @@ async fn all_states(store: &Store) {
                 attempt: 0,
                 outcome: fixtures::outcome(Status::Completed),
                 work_s: 0.0,
+                waits: Vec::new(),
                 ts: 2.0,
             });
             let broken = Verdict::Failed(ScoreError::NoSealedHalf);

@@ -58,6 +58,7 @@ fn end(session: u64, attempt: u32, status: Status) -> Write {
         attempt,
         outcome: outcome(status),
         work_s: 0.25,
+        waits: Vec::new(),
         ts: 3.0,
     }
 }
@@ -312,6 +313,7 @@ async fn what_answered_is_kept_with_the_end_of_its_attempt() {
             ..(*outcome(Status::ModelError)).clone()
         }),
         work_s: 0.25,
+        waits: Vec::new(),
         ts: 3.0,
     };
     let both = [served("b"), served("a")];
