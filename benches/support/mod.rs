@@ -1,8 +1,10 @@
 //! What the benchmarks share: the suite, and farm as they run it.
 
+#[path = "../../tests/shared/binary.rs"]
+mod binary;
+
 use std::{
     env,
-    ffi::OsString,
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
@@ -42,12 +44,7 @@ pub fn factors(n: u64) -> (u64, u64) {
 
 /// farm in that folder.
 pub fn farm(folder: &Path) -> Command {
-    let mut farm = Command::new(env!("CARGO_BIN_EXE_farm"));
-    // farm reads every `FARM_*` as config.
-    let is_config = |name: &OsString| name.to_string_lossy().starts_with("FARM_");
-    for (name, _) in env::vars_os().filter(|(name, _)| is_config(name)) {
-        farm.env_remove(name);
-    }
+    let mut farm = binary::farm(env!("CARGO_BIN_EXE_farm"));
     farm.current_dir(folder).stdin(Stdio::null());
     farm
 }

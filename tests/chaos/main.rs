@@ -10,6 +10,8 @@
 )]
 
 mod begin;
+#[path = "../shared/binary.rs"]
+mod binary;
 mod campaign;
 mod commits;
 mod compare;

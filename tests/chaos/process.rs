@@ -124,12 +124,7 @@ impl Process {
 
 /// The binary in the suite's own folder, told nothing by the environment of the tests.
 pub(crate) fn farm(suite: &Suite) -> Command {
-    let mut farm = Command::new(assert_cmd::cargo::cargo_bin!("farm"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| name.starts_with("FARM_")) {
-            farm.env_remove(name);
-        }
-    }
+    let mut farm = crate::binary::farm(assert_cmd::cargo::cargo_bin!("farm"));
     farm.current_dir(suite.path(""));
     farm
 }

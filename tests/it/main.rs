@@ -9,6 +9,8 @@
 
 mod apart;
 mod bad_input;
+#[path = "../shared/binary.rs"]
+mod binary;
 mod broken_disk;
 mod canary;
 mod cap;
@@ -30,10 +32,12 @@ mod law;
 mod live;
 mod live_faults;
 mod live_flow;
+mod live_grading;
 mod live_keys;
 mod live_money;
 mod live_parked;
 mod live_probe;
+mod live_proxies;
 mod live_replies;
 mod live_restarts;
 mod live_signals;

@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     http::{self, COMPLETION, ask, complete, get, until},
-    support::{Background, Folder, Said, farm_at_home, lines},
+    support::{Background, Folder, Said, farm_at_home, lines, process},
 };
 
 /// A server in a process of its own.
@@ -37,7 +37,7 @@ struct Mock {
 
 impl Mock {
     fn start(folder: &Path, args: &[&str]) -> Self {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("farm"));
+        let mut command = process();
         command.arg("mock").args(args).current_dir(folder);
         Self::spawn(&mut command)
     }
@@ -267,7 +267,7 @@ fn scripts_of_one_seed_are_found_by_their_number() {
 
 #[test]
 fn a_key_is_asked_for() {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("farm"));
+    let mut command = process();
     command
         .args([
             "mock",

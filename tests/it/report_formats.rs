@@ -4,10 +4,10 @@ use std::{
     fs,
     io::{self, Read as _},
     os::unix::fs::{PermissionsExt as _, symlink},
-    process,
+    process::Stdio,
 };
 
-use crate::support::{Folder, Said, files, lines};
+use crate::support::{self, Folder, Said, files, lines};
 
 /// farm's starter suite, in `run`.
 fn folder() -> Folder {
@@ -115,11 +115,11 @@ fn who_reads_the_first_line_alone_is_no_error() {
     let more = ["run", "eval/cases.jsonl", "--quiet", "--seeds", "400"];
     folder.farm(more.iter().chain(&["--out", "long"])).exits(0);
     let (mut reader, writer) = io::pipe().unwrap();
-    let farm = process::Command::new(assert_cmd::cargo::cargo_bin!("farm"))
+    let farm = support::process()
         .current_dir(folder.path("."))
         .args(["report", "long", "--rows", "sessions"])
         .stdout(writer)
-        .stderr(process::Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     reader.read_exact(&mut [0; 100]).unwrap();
@@ -212,10 +212,10 @@ fn a_block_is_replaced_while_another_is() {
     for _ in 0..3 {
         folder.write("README.md", blocks.concat());
         let farms = names.map(|name| {
-            process::Command::new(assert_cmd::cargo::cargo_bin!("farm"))
+            support::process()
                 .current_dir(folder.path("."))
                 .args(["report", "run", "--into", "README.md", "--block", name])
-                .stderr(process::Stdio::null())
+                .stderr(Stdio::null())
                 .spawn()
                 .unwrap()
         });

@@ -1,13 +1,10 @@
 //! `farm resume`: what it goes on with, what it refuses, what it leaves alone.
 
-use std::{
-    fs,
-    process::{Command, Stdio},
-};
+use std::{fs, process::Stdio};
 
 use serde_json::json;
 
-use crate::support::{Background, Folder, Said, farm};
+use crate::support::{Background, Folder, Said, farm, process};
 
 const CASES: &str = r#"{"id":"sum-1","task":"What is 1 + 1?","script":[{"tool_call":{"tool":"calculator","args":{"expression":"1 + 1"}}},{"any_of":[{"weight":1,"answer":"2"},{"weight":1,"answer":"3"}]}]}
 {"id":"sum-2","task":"What is 2 + 2?","script":[{"thought":"Easy.","answer":"4"}]}
@@ -44,8 +41,7 @@ fn unbegun(folder: &Folder, more: &[&str]) {
 
 /// A run that dies at a commit.
 fn abort(folder: &Folder, at: &str, more: &[&str]) {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("farm"));
-    let status = command
+    let status = process()
         .args(["run", "eval/cases.jsonl", "--out", "run", "--quiet"])
         .args(["--seeds", "6", "--concurrency", "1"])
         .args(more)
@@ -308,7 +304,7 @@ fn a_run_without_a_scorer_is_scored_when_one_comes() {
 /// A run whose replies take an hour.
 fn slow(folder: &Folder) -> Background {
     folder.write("configs/slow.toml", slow_config("", 3600000));
-    let child = Command::new(assert_cmd::cargo::cargo_bin!("farm"))
+    let child = process()
         .args(["run", "eval/cases.jsonl", "--out", "run", "--quiet"])
         .args(["--config", "configs/slow.toml"])
         .current_dir(folder.path(""))
@@ -345,7 +341,7 @@ fn a_stop_file_winds_a_run_down_and_a_resume_takes_it_away() {
     let whole = whole(&folder, &[]);
     let config = slow_config("[run]\nconcurrency = 1", 400);
     folder.write("configs/slow.toml", config);
-    let child = Command::new(assert_cmd::cargo::cargo_bin!("farm"))
+    let child = process()
         .args([
             "run",
             "eval/cases.jsonl",

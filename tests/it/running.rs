@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use crate::support::{Background, Folder, PATIENCE};
+use crate::support::{Background, Folder, PATIENCE, process};
 
 /// farm at work in a folder; it is killed with the test.
 pub(crate) struct Running {
@@ -19,13 +19,7 @@ pub(crate) struct Running {
 impl Running {
     /// Starts it with these arguments.
     pub(crate) fn start<'a>(folder: &Folder, args: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("farm"));
-        for (name, _) in std::env::vars_os() {
-            if name.to_str().is_some_and(|n| n.starts_with("FARM_")) {
-                command.env_remove(name);
-            }
-        }
-        let child = command
+        let child = process()
             .args(args)
             .current_dir(folder.path(""))
             .stdout(Stdio::null())

@@ -11,10 +11,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{Background, Folder, PATIENCE, RUN, farm, farm_at_home};
+use crate::support::{Background, Folder, PATIENCE, RUN, farm, farm_at_home, process};
 
 fn begin(folder: &Folder, args: &[&str]) -> Background {
-    let child = Command::new(assert_cmd::cargo::cargo_bin!("farm"))
+    let child = process()
         .args(args)
         .current_dir(folder.path(""))
         .stdout(Stdio::piped())

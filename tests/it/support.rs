@@ -14,12 +14,12 @@ use tempfile::TempDir;
 
 /// The binary, told nothing by the environment of the tests.
 pub(crate) fn farm() -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("farm"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|n| n.starts_with("FARM_")) {
-            command.env_remove(name);
-        }
-    }
+    Command::from_std(process())
+}
+
+/// The same, to be left in the background or talked to.
+pub(crate) fn process() -> std::process::Command {
+    let mut command = crate::binary::farm(assert_cmd::cargo::cargo_bin!("farm"));
     command.env_remove("NO_COLOR").env_remove("COLUMNS");
     command
 }

@@ -3,14 +3,14 @@
 use std::{
     fs,
     io::Read as _,
-    process::{self, Stdio},
+    process::{Command, Stdio},
 };
 
-use crate::support::{Folder, farm_at_home};
+use crate::support::{self, Folder, farm_at_home};
 
 /// Runs a command whose reader goes away after `read` bytes.
 fn cut_off(folder: &Folder, args: &[&str], read: usize) -> (Option<i32>, String) {
-    let mut child = process::Command::new(assert_cmd::cargo::cargo_bin!("farm"))
+    let mut child = support::process()
         .args(args)
         .current_dir(folder.path(""))
         .stdout(Stdio::piped())
@@ -68,7 +68,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
 /// What a command prints on a terminal, if the system has `script` to make one.
 fn on_a_terminal(folder: &Folder, command: &str, no_color: Option<&str>) -> Option<String> {
-    let mut script = process::Command::new("script");
+    let mut script = Command::new("script");
     script
         .args(["-qec", command, "/dev/null"])
         .current_dir(folder.path(""))

@@ -124,6 +124,14 @@ fn proxies(of: &Proxies) -> Result<Vec<Proxy>> {
         ("HTTPS_PROXY", &of.https, |url| Proxy::https(url)),
         ("ALL_PROXY", &of.all, |url| Proxy::all(url)),
     ];
+    // The client takes a star for all names, but for no address.
+    if of
+        .no_proxy
+        .as_deref()
+        .is_some_and(|hosts| hosts.trim() == "*")
+    {
+        return Ok(Vec::new());
+    }
     let except = of.no_proxy.as_deref().and_then(NoProxy::from_string);
     let given = makes
         .into_iter()
