@@ -25,6 +25,12 @@ impl Clock {
         Self(Arc::new(move || unix_s))
     }
 
+    /// Whatever this says.
+    #[cfg(test)]
+    pub(crate) fn of(now: impl Fn() -> f64 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
     /// Unix seconds, to the millisecond.
     #[must_use]
     pub fn now(&self) -> f64 {

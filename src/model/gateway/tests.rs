@@ -226,6 +226,30 @@ async fn the_endpoint_says_how_long_to_wait() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_during_a_wait_changes_nothing() {
+    for jump_s in [86_400.0, -86_400.0] {
+        let mut stand = Stand::new(None).await;
+        let readings = AtomicU32::new(0);
+        let clock = Clock::of(move || {
+            let n = readings.fetch_add(1, Ordering::SeqCst);
+            1e9 + f64::from(n) * jump_s
+        });
+        let watch = Arc::new(Watch::new(clock));
+        stand.caller.watch = watch.clone();
+        let began = Instant::now();
+        stand.call([too_many(Some(20)), reply(1)]).await.unwrap();
+        let waited = began.elapsed();
+        let seconds = Duration::from_secs;
+        assert!((seconds(20)..=seconds(21)).contains(&waited), "{waited:?}");
+        assert_eq!(watch.waited(), waited);
+        let waits = watch.take_waits();
+        assert_eq!(waits.len(), 1);
+        let recorded = waits[0].ended - waits[0].began;
+        assert!((recorded - waited.as_secs_f64()).abs() < 1e-6, "{waits:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_parked_endpoint_makes_no_call() {
     let stand = Stand::new(None).await;
     let spent = error(ModelErrorKind::QuotaExhausted, Retry::No, Reach::Refused);
