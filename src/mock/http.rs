@@ -40,6 +40,7 @@ pub(super) fn router(server: Arc<Server>) -> Router {
 /// A request that is not over.
 struct Open<'a> {
     server: &'a Server,
+    is_answering: bool,
     is_counted: bool,
 }
 
@@ -48,8 +49,14 @@ impl<'a> Open<'a> {
         server.books().ledger.begin();
         Self {
             server,
+            is_answering: false,
             is_counted: false,
         }
+    }
+
+    fn will_answer(&mut self) {
+        self.is_answering = true;
+        self.server.books().ledger.will_answer();
     }
 
     fn count(&mut self, outcome: Outcome, turn: Option<u64>) {
@@ -69,7 +76,7 @@ impl Drop for Open<'_> {
         if !self.is_counted {
             ledger.count(Outcome::Gone);
         }
-        ledger.end();
+        ledger.end(self.is_answering);
     }
 }
 
@@ -93,6 +100,7 @@ async fn complete(
         server.stop.cancelled().await;
         return cut(&line);
     }
+    open.will_answer();
     if !act.after.is_zero() {
         tokio::select! {
             () = sleep_until(came + act.after) => {}

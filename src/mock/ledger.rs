@@ -67,6 +67,9 @@ pub struct Stats {
     pub in_flight: u64,
     /// The most that were in flight at once.
     pub highest_in_flight: u64,
+    /// The most at once that were to be answered: of those in flight all that have come whole, but
+    /// for those that hang.
+    pub highest_answering: u64,
     /// Tokens of all requests that were charged.
     pub tokens_in: u64,
     /// Tokens of their replies.
@@ -87,6 +90,8 @@ pub(super) struct Ledger {
     turns: HashMap<u64, bool>,
     /// How often each request came.
     tries: HashMap<u64, u32>,
+    /// Requests in flight that are to be answered.
+    answering: u64,
 }
 
 impl Ledger {
@@ -103,6 +108,13 @@ impl Ledger {
         stats.requests += 1;
         stats.in_flight += 1;
         stats.highest_in_flight = stats.highest_in_flight.max(stats.in_flight);
+    }
+
+    /// A request that came is one that is to be answered.
+    pub fn will_answer(&mut self) {
+        self.answering += 1;
+        let stats = &mut self.stats;
+        stats.highest_answering = stats.highest_answering.max(self.answering);
     }
 
     /// What came of a request; once for each.
@@ -123,9 +135,10 @@ impl Ledger {
         *count += 1;
     }
 
-    /// A request is over.
-    pub fn end(&mut self) {
+    /// A request is over; whether it was one that was to be answered.
+    pub fn end(&mut self, was_answering: bool) {
         self.stats.in_flight -= 1;
+        self.answering -= u64::from(was_answering);
     }
 
     /// How often this very request came before; `request` is a digest of it.
@@ -192,7 +205,7 @@ mod tests {
         for (what, in_flight, highest) in table {
             match what {
                 1 => ledger.begin(),
-                _ => ledger.end(),
+                _ => ledger.end(false),
             }
             let stats = ledger.stats();
             assert_eq!(
@@ -201,6 +214,24 @@ mod tests {
             );
         }
         assert_eq!(ledger.stats().requests, 4);
+    }
+
+    #[test]
+    fn those_that_hang_are_not_among_those_that_are_answered() {
+        let mut ledger = Ledger::default();
+        for hangs in [true, false, true, false, true] {
+            ledger.begin();
+            if !hangs {
+                ledger.will_answer();
+            }
+        }
+        ledger.end(true);
+        ledger.begin();
+        ledger.will_answer();
+        ledger.end(false);
+        let stats = ledger.stats();
+        assert_eq!((stats.in_flight, stats.highest_in_flight), (4, 5));
+        assert_eq!(stats.highest_answering, 2);
     }
 
     #[test]

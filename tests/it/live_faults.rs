@@ -98,9 +98,14 @@ fn two_thousand_sessions_are_neither_lost_nor_changed() {
     }
     assert_eq!((of.error, of.refused), (0, 0));
     assert_eq!(stats.turns.answered, 4000);
-    // The server hears a little later than farm that a call was given up.
-    let most = stats.highest_in_flight;
-    assert!(most <= CEILING + of.hanging + of.gone, "{most} at once");
+    // The server hears a little later than farm that a call was given up. Those that hang are left
+    // out: they are many over the whole run.
+    let most = stats.highest_answering;
+    assert!(
+        most <= CEILING + of.gone,
+        "{most} at once, {} gone",
+        of.gone
+    );
 
     // Waits follow one another: time is not waited twice.
     let mut kinds = BTreeSet::new();

@@ -117,6 +117,7 @@ fn a_share_hangs_until_its_client_leaves_and_is_charged() {
     until(|| server.stats().outcomes.hanging == 3);
     let stats = server.stats();
     assert_eq!((stats.in_flight, stats.highest_in_flight), (3, 3));
+    assert_eq!(stats.highest_answering, 0);
     let bytes: Vec<_> = bodies.iter().map(|body| (body.len(), WRITTEN[0])).collect();
     assert_eq!(stats.charged_usd, usd(&bytes));
 
