@@ -1,12 +1,16 @@
 //! No answer reaches an agent: a mark inside everything that is sealed turns up in no byte that a
 //! run leaves or says, whether checks pass, fail or cannot be judged.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use serde_json::json;
 
 use crate::{
-    http::Endpoint,
+    stub::{Stub, error, says},
     support::{Folder, Said, farm, files},
 };
 
@@ -330,23 +334,26 @@ fn what_a_model_is_asked_to_grade_by_and_says_is_left_nowhere() {
 
 #[test]
 fn an_endpoint_that_quotes_what_it_is_asked_gives_nothing_away() {
-    let quoting = |status: u16, body: &str| {
-        let error = json!({"error": {"message": format!("what is {body}?")}});
-        (status, error.to_string())
+    let [agents, judges] = [(); 2].map(|()| Arc::<Mutex<Vec<String>>>::default());
+    let agent = {
+        let agents = agents.clone();
+        Stub::start(move |asked| {
+            agents.lock().unwrap().push(asked.text.clone());
+            says("42")
+        })
     };
-    let completion = |content: &str| {
-        let choice = json!({"message": {"content": content}, "finish_reason": "stop"});
-        (200, json!({"choices": [choice]}).to_string())
+    let judge = {
+        let judges = judges.clone();
+        Stub::start(move |asked| {
+            let text = &asked.text;
+            judges.lock().unwrap().push(text.clone());
+            match ["Be fine.", "Be down."].map(|task| text.contains(task)) {
+                [true, ..] => says(&json!({"score": 1, "reason": text}).to_string()),
+                [_, true] => error(500, &format!("what is {text}?")),
+                _ => error(401, &format!("what is {text}?")),
+            }
+        })
     };
-    let agent = Endpoint::new(move |_| completion("42"));
-    let judge = Endpoint::new(move |body| {
-        let grade = json!({"score": 1, "reason": body}).to_string();
-        match ["Be fine.", "Be down."].map(|task| body.contains(task)) {
-            [true, ..] => completion(&grade),
-            [_, true] => quoting(500, body),
-            _ => quoting(401, body),
-        }
-    });
     let folder = Folder::new();
     let (mut cases, mut sealed) = (String::new(), String::new());
     for id in ["fine", "down", "denied"] {
@@ -356,8 +363,8 @@ fn an_endpoint_that_quotes_what_it_is_asked_gives_nothing_away() {
         cases.push_str(&format!("{case}\n"));
         sealed.push_str(&format!("{half}\n"));
     }
-    let live = |endpoint: &Endpoint| {
-        let url = format!("http://{}/v1", endpoint.address);
+    let live = |stub: &Stub| {
+        let url = stub.base_url();
         format!("kind = \"openai\"\nbase_url = \"{url}\"\nmodel = \"m\"\nmax_tries = 1\n")
     };
     let config = format!(
@@ -389,17 +396,19 @@ fn an_endpoint_that_quotes_what_it_is_asked_gives_nothing_away() {
     let parked = "parked: score.judge is not asked any more: endpoint_parked";
     assert!(said.stderr.contains(parked), "{}", said.stderr);
 
-    let asked = agent.asked();
+    let asked = agents.lock().unwrap();
     assert_eq!(asked.len(), 3);
     asked
         .iter()
         .for_each(|body| assert_clean("a request of the agent", body.as_bytes()));
-    for body in judge.asked() {
+    let asked = judges.lock().unwrap();
+    assert!(asked.len() >= 2, "{}", asked.len());
+    for body in asked.iter() {
         assert!(
             find(body.as_bytes()).is_some(),
             "the judge is asked by the rubric"
         );
-        let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
         assert_eq!(body["response_format"]["json_schema"]["name"], "grade");
     }
 }

@@ -1,9 +1,8 @@
 //! HTTP by hand, so that tests see what goes over the line: also answers that are none.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
     time::{Duration, Instant},
 };
 
@@ -80,66 +79,6 @@ pub(crate) const COMPLETION: &str = "POST /v1/chat/completions HTTP/1.1";
 /// Asks for a completion.
 pub(crate) fn complete(address: SocketAddr, body: &Value) -> Option<Answer> {
     ask(address, COMPLETION, &body.to_string())
-}
-
-/// An endpoint that says what a test wants to each body that it is sent, one connection each. It is
-/// there until the tests are over.
-pub(crate) struct Endpoint {
-    pub(crate) address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
-}
-
-impl Endpoint {
-    /// `say` gives the status and the body.
-    pub(crate) fn new(say: impl Fn(&str) -> (u16, String) + Send + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let asked = Arc::<Mutex<Vec<String>>>::default();
-        let log = asked.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                // Whoever asked may be gone by now.
-                let _ = stream.and_then(|stream| serve(stream, &say, &log));
-            }
-        });
-        Self { address, asked }
-    }
-
-    /// The bodies of all requests.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
-    }
-}
-
-fn serve(
-    stream: TcpStream,
-    say: &impl Fn(&str) -> (u16, String),
-    log: &Mutex<Vec<String>>,
-) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let line = line.trim_end().to_ascii_lowercase();
-        if let Some(bytes) = line.strip_prefix("content-length: ") {
-            length = bytes.parse().unwrap();
-        }
-        if line.is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let body = String::from_utf8(body).unwrap();
-    let (status, said) = say(&body);
-    log.lock().unwrap().push(body);
-    let head = format!(
-        "HTTP/1.1 {status} Said\r\nConnection: close\r\nContent-Length: {}",
-        said.len()
-    );
-    let mut stream = reader.into_inner();
-    stream.write_all(format!("{head}\r\n\r\n{said}").as_bytes())
 }
 
 /// Waits for what a server does in its own time.

@@ -5,65 +5,44 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::{
-    live::{args, ends, folder, ledger, model, parked, query, run, sessions, solve},
+    live::{args, ends, folder, ledger, model, parked, run, sessions, solve},
     running::Running,
     status,
     stub::{Say, Stub, http, says},
     support::Folder,
 };
 
-/// The waits of all sessions: what for, and how long.
-fn waits(folder: &Folder) -> Vec<(String, f64)> {
-    let steps = sessions(folder, "run").into_values().flatten();
-    let waits = steps.filter_map(|step| step["waits"].as_array().cloned());
-    let of = |wait: &Value, end: &str| wait[end].as_f64().unwrap();
-    waits
-        .flatten()
-        .map(|wait| {
-            let what = wait["for"].as_str().unwrap().to_owned();
-            (what, of(&wait, "ended") - of(&wait, "began"))
-        })
-        .collect()
+/// What all sessions waited for, each time.
+fn waits(folder: &Folder) -> Vec<String> {
+    let records = sessions(folder, "run").into_values().flatten();
+    let waits = records.filter_map(|record| record["waits"].as_array().cloned());
+    let what = |wait: Value| wait["for"].as_str().unwrap().to_owned();
+    waits.flatten().map(what).collect()
 }
 
 #[test]
-fn what_a_rate_makes_wait_is_no_working_time() {
-    let folder = folder(6);
+fn what_a_rate_makes_wait_is_recorded() {
+    let folder = folder(4);
     let stub = Stub::start(|asked| says(&solve(asked.task())));
-    // A call a second: the last of them waits for longer than a session may work.
-    let config = model(
-        "m",
-        &stub.base_url(),
-        "rates = { requests_per_minute = 60 }",
-    ) + "[session]\nmax_seconds = 2\n";
-    folder.write("live.toml", config);
+    // A call a second.
+    let rates = "rates = { requests_per_minute = 60 }";
+    folder.write("live.toml", model("m", &stub.base_url(), rates));
     run(&folder, "live.toml", &["--quiet", "--no-probe"]).exits(0);
-    assert_eq!(ledger(&folder, "passed"), 6);
-    let waits = waits(&folder);
-    assert!(waits.iter().all(|(what, _)| what == "rate"), "{waits:?}");
-    assert!(waits.len() >= 4, "{waits:?}");
-    let longest = waits
-        .iter()
-        .map(|(_, seconds)| *seconds)
-        .fold(0.0, f64::max);
-    assert!(longest > 2.0, "{waits:?}");
-    let most = query(&folder, "SELECT max(work_s) FROM session")[0];
-    assert!(most < 2.0, "{most}");
+    assert_eq!(ledger(&folder, "passed"), 4);
+    let kinds = BTreeSet::from_iter(waits(&folder));
+    assert_eq!(kinds, BTreeSet::from(["rate".to_owned()]));
 }
 
 #[test]
-fn a_pause_that_is_asked_for_is_kept_and_is_no_working_time() {
+fn a_pause_that_is_asked_for_is_recorded() {
     let folder = folder(1);
     let stub = Stub::start(|asked| match asked.n {
-        0 => http("429 Slow", "retry-after: 3\r\n", "{}"),
+        0 => http("429 Slow", "retry-after: 1\r\n", "{}"),
         _ => says(&solve(asked.task())),
     });
-    let config = model("m", &stub.base_url(), "") + "[session]\nmax_seconds = 2\n";
-    folder.write("live.toml", config);
+    folder.write("live.toml", model("m", &stub.base_url(), ""));
     run(&folder, "live.toml", &["--quiet", "--no-probe"]).exits(0);
-    let waits = waits(&folder);
-    assert_eq!(waits.len(), 1, "{waits:?}");
-    assert!(waits[0].0 == "backoff" && waits[0].1 > 2.9, "{waits:?}");
+    assert_eq!(waits(&folder), ["backoff"]);
     assert_eq!(ends(&folder)["m/p-0/0"]["status"], "completed");
 }
 
@@ -189,60 +168,69 @@ impl Stuck {
     }
 }
 
-#[test]
-fn what_sessions_wait_for_is_seen_and_they_can_be_dropped() {
-    // However the run is told to wind down, those that wait go on waiting until they are dropped.
-    for (stuck, way) in STUCK.iter().zip(["TERM", "STOP", "--until", "INT"]) {
-        let folder = folder(9);
-        let until: &[&str] = if way == "--until" {
-            &["--until", "1s"]
-        } else {
-            &[]
-        };
-        let (mut farm, stub) = stuck.begin(&folder, until);
-        let status = stuck.is_seen(&folder);
-        let has_end = status["in_flight"]["backoff_until"].is_string();
-        assert_eq!(has_end, stuck.waiting.0 == "backoff", "{status}");
-        match way {
-            "STOP" => drop(folder.write("run/STOP", "")),
-            "--until" => {}
-            signal => {
-                farm.signal(signal);
-                farm.until("winding down: sessions in flight finish");
-            }
+/// However a run is told to wind down, those that wait go on waiting until they are dropped.
+fn are_seen_and_dropped(stuck: &Stuck, way: &str) {
+    let folder = folder(9);
+    let until: &[&str] = match way {
+        // By then all sessions that may be in flight are, also on a slow machine.
+        "--until" => &["--until", "10s"],
+        _ => &[],
+    };
+    let (mut farm, stub) = stuck.begin(&folder, until);
+    let status = stuck.is_seen(&folder);
+    let has_end = status["in_flight"]["backoff_until"].is_string();
+    assert_eq!(has_end, stuck.waiting.0 == "backoff", "{status}");
+    match way {
+        "STOP" => drop(folder.write("run/STOP", "")),
+        "--until" => {}
+        signal => {
+            farm.signal(signal);
+            farm.until("winding down: sessions in flight finish");
         }
-        status::until(&folder, |status| status["worker"]["winding_down"] == true);
-        stuck.is_seen(&folder);
-        let asked = stub.counts().asked;
-        if matches!(way, "STOP" | "--until") {
-            farm.signal("TERM");
-            farm.until("winding down");
-        }
-        farm.signal("TERM");
-        let (code, said) = farm.end();
-        assert_eq!(code, Some(3), "{way}: {said}");
-        assert!(
-            said.contains("interrupted: sessions in flight are dropped"),
-            "{said}"
-        );
-        assert_eq!(stub.counts().asked, asked, "{way}: it asked again");
-        assert_eq!(ledger(&folder, "not_run"), 9);
-
-        // All of it can be run still.
-        let sound = Stub::start(|asked| says(&solve(asked.task())));
-        folder.write("sound.toml", model("m", &sound.base_url(), TOKENS));
-        let resume = [
-            "resume",
-            "run",
-            "--quiet",
-            "--config",
-            "sound.toml",
-            "--until",
-            "none",
-        ];
-        folder.farm(resume).exits(0);
-        assert_eq!(ledger(&folder, "passed"), 9);
     }
+    status::until(&folder, |status| status["worker"]["winding_down"] == true);
+    stuck.is_seen(&folder);
+    let asked = stub.counts().asked;
+    if matches!(way, "STOP" | "--until") {
+        farm.signal("TERM");
+        farm.until("winding down");
+    }
+    farm.signal("TERM");
+    let (code, said) = farm.end();
+    assert_eq!(code, Some(3), "{way}: {said}");
+    assert!(
+        said.contains("interrupted: sessions in flight are dropped"),
+        "{said}"
+    );
+    assert_eq!(stub.counts().asked, asked, "{way}: it asked again");
+    assert_eq!(ledger(&folder, "not_run"), 9);
+
+    // All of it can be run still.
+    let sound = Stub::start(|asked| says(&solve(asked.task())));
+    folder.write("sound.toml", model("m", &sound.base_url(), TOKENS));
+    let resume = "resume run --quiet --config sound.toml --until none";
+    folder.farm(resume.split(' ')).exits(0);
+    assert_eq!(ledger(&folder, "passed"), 9);
+}
+
+#[test]
+fn those_that_wait_for_a_slot_are_seen_and_dropped() {
+    are_seen_and_dropped(&STUCK[0], "TERM");
+}
+
+#[test]
+fn those_that_wait_for_a_rate_are_seen_and_dropped() {
+    are_seen_and_dropped(&STUCK[1], "STOP");
+}
+
+#[test]
+fn those_that_wait_to_ask_again_are_seen_and_dropped() {
+    are_seen_and_dropped(&STUCK[2], "--until");
+}
+
+#[test]
+fn those_that_wait_for_money_are_seen_and_dropped() {
+    are_seen_and_dropped(&STUCK[3], "INT");
 }
 
 #[test]
@@ -271,6 +259,6 @@ fn winding_down_lets_those_that_wait_for_a_slot_finish() {
         (ledger(&folder, "passed"), ledger(&folder, "not_run")),
         (4, 5)
     );
-    let kinds: BTreeSet<String> = waits(&folder).into_iter().map(|(what, _)| what).collect();
+    let kinds = BTreeSet::from_iter(waits(&folder));
     assert_eq!(kinds, BTreeSet::from(["slot".to_owned()]));
 }

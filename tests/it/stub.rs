@@ -44,7 +44,9 @@ pub(crate) struct Asked {
     pub(crate) n: usize,
     /// The request line and the headers.
     pub(crate) head: String,
-    /// The body; null when it is no JSON.
+    /// The body as it was sent.
+    pub(crate) text: String,
+    /// The same; null when it is no JSON.
     pub(crate) body: Value,
 }
 
@@ -120,7 +122,7 @@ impl Drop for Stub {
 impl Shared {
     fn serve(&self, stream: &TcpStream, answer: &dyn Fn(&Asked) -> Say) {
         // A client that leaves in the middle is no request.
-        let Some((head, body)) = read(stream) else {
+        let Some((head, text)) = read(stream) else {
             return;
         };
         let n = {
@@ -130,8 +132,12 @@ impl Shared {
             counts.most = counts.most.max(counts.in_flight);
             counts.asked - 1
         };
-        let body = serde_json::from_str(&body).unwrap_or_default();
-        let say = answer(&Asked { n, head, body });
+        let say = answer(&Asked {
+            n,
+            head,
+            body: serde_json::from_str(&text).unwrap_or_default(),
+            text,
+        });
         if let Say::Hang = say {
             let mut stream = stream;
             // Comes when the client is gone.
