@@ -9,7 +9,7 @@
 #   hanging    the same with 500 calls over HTTP in flight that are never answered; what the run
 #              leaves is gone on with
 #
-# Needs 2 GB of disk under TMPDIR and GNU date.
+# Needs 2 GB of disk under TMPDIR, GNU date and curl.
 set -eu
 cd "$(dirname "$0")/.."
 cargo build --release --quiet
@@ -122,12 +122,22 @@ served() {
     grep -q "$1" mock.said || { echo "the mock has not seen $1:" >&2; cat mock.said >&2; exit 1; }
 }
 
+# Waits until the server has so many requests that hang.
+hang() {
+    stats="$(sed 's,/v1$,/stats,' mock.url)"
+    tries=0
+    until curl --silent --fail --noproxy '*' "$stats" | grep -q "\"hanging\":$1,"; do
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] || { echo "$1 requests do not hang" >&2; kill -s KILL $pid; exit 1; }
+        sleep 0.05
+    done
+}
+
 serve --hanging 1.0
 # shellcheck disable=SC2086
-"$farm" run $suite --config live.toml --no-probe --concurrency 500 --out hung -vv --log hung.log &
+"$farm" run $suite --config live.toml --no-probe --concurrency 500 --out hung &
 pid=$!
-in_flight hung.log 500
-sleep 0.2
+hang 500
 interrupt hanging 2000
 served '500 hanging'
 serve
