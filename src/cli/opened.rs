@@ -147,6 +147,9 @@ impl Opened {
 
     /// The records of one session.
     pub fn records(&self, id: SessionId) -> Result<Vec<Record>> {
+        if self.is_published() {
+            return self.published_records(id);
+        }
         let mut lines = Vec::new();
         if !self.with_export(|export| export.session(id, &mut lines))? {
             return Err(Error::input(format!("{} has not begun", self.grid.key(id))));
@@ -159,6 +162,9 @@ impl Opened {
 
     /// What the scorer said of a session, if it did.
     pub fn score(&self, id: SessionId) -> Result<Option<Score>> {
+        if self.is_published() {
+            return self.published_score(id);
+        }
         Ok(self.reader()?.session(id)?.and_then(|row| row.score))
     }
 
