@@ -1,6 +1,12 @@
 //! The cap is a cap: of a run, of a model and of a session, whatever providers say of their prices.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use farm::{
     domain::Price,
@@ -11,10 +17,10 @@ use serde_json::json;
 use crate::{
     live::{
         assert_covered, booked, ends, folder, ledger, model, of_variant, parked, run, sessions,
-        suite,
+        solve, suite,
     },
     served::{Served, serving},
-    stub::{Stub, http},
+    stub::{Say, Stub, http},
 };
 
 /// A call of the suite costs about 0.0017 USD at this price, and is reserved at about 0.008.
@@ -278,4 +284,48 @@ fn a_cap_without_a_price_begins_nothing() {
     assert!(said.stderr.contains("price"), "{}", said.stderr);
     assert_eq!(stub.counts().asked, 0);
     assert!(!folder.path("run").exists());
+}
+
+#[test]
+fn a_resume_at_its_cap_asks_nobody_and_a_probe_that_failed_is_booked() {
+    let folder = folder(3);
+    let fails = Arc::new(AtomicBool::new(false));
+    let stub = {
+        let fails = fails.clone();
+        Stub::start(move |asked| match fails.load(Ordering::SeqCst) {
+            // Broken off: it may have cost what it was reserved at.
+            true => Say::Bytes("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_owned()),
+            false => {
+                let message = json!({"role": "assistant", "content": solve(asked.task())});
+                http(
+                    "200 OK",
+                    "",
+                    &json!({"choices": [{"message": message}]}).to_string(),
+                )
+            }
+        })
+    };
+    // A call without usage is settled at its reservation: 0.1 USD.
+    let table = "price = { input = 0.0, output = 1000.0 }\nparameters = { max_tokens = 100 }\n\
+                 max_tries = 1\n";
+    let config =
+        |cap: &str| model("m", &stub.base_url(), table) + &format!("[run]\nmax_cost_usd = {cap}\n");
+    folder.write("live.toml", config("0.15"));
+    run(&folder, "live.toml", &["--quiet", "--no-probe"]).exits(3);
+    assert_eq!(stub.counts().asked, 1);
+    let resume = ["resume", "run", "--quiet", "--config", "live.toml"];
+    folder.farm(resume).exits(3);
+    assert_eq!(stub.counts().asked, 1, "no call fits any more");
+
+    folder.write("live.toml", config("0.35"));
+    fails.store(true, Ordering::SeqCst);
+    folder.farm(resume).exits(2);
+    assert_eq!(stub.counts().asked, 2, "the probe");
+    fails.store(false, Ordering::SeqCst);
+    folder.farm(resume).exits(3);
+    // 0.2 of 0.35 were booked: one more call fits, and that is the probe.
+    assert_eq!(stub.counts().asked, 3);
+    folder.write("live.toml", config("5"));
+    folder.farm(resume).exits(0);
+    assert_eq!(ledger(&folder, "passed"), 3);
 }

@@ -49,6 +49,12 @@ impl Till {
         &self.money
     }
 
+    /// Whether the books are open.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(&*self.state(), State::Open(..))
+    }
+
     /// Opens the books, in which the next call has number `first`, and enters what was kept back. No
     /// call may be under way. Once `interrupt` is cancelled no further call is made: whoever wants to
     /// make one waits until he is dropped.
@@ -61,7 +67,9 @@ impl Till {
         first: u64,
         interrupt: CancellationToken,
     ) -> Result<(), BooksLost> {
-        self.next_call.fetch_add(first, Ordering::Relaxed);
+        if !self.is_open() {
+            self.next_call.fetch_add(first, Ordering::Relaxed);
+        }
         let kept_back = {
             let open = State::Open(books.clone(), interrupt);
             std::mem::replace(&mut *self.state(), open)

@@ -18,7 +18,10 @@ use super::{
     Model, ModelError, Options, Reply, Request,
     gateway::{Call, Line},
 };
-use crate::domain::{BoxFuture, Usage};
+use crate::domain::{BoxFuture, Purpose, Usage};
+
+/// The longest that a probe waits for a reply: that an endpoint hangs is to be told soon.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A model behind an endpoint.
 pub struct OpenAi {
@@ -67,7 +70,11 @@ impl OpenAi {
             rng_seed: request.rng_seed,
             bytes: body.len(),
         };
-        let (options, timeout) = (settings.options, settings.timeout);
+        let timeout = match request.caller.on_behalf.purpose {
+            Purpose::Probe => settings.timeout.min(PROBE_TIMEOUT),
+            Purpose::Turn | Purpose::Judge | Purpose::Grade => settings.timeout,
+        };
+        let options = settings.options;
         let send = || self.client.send(body.clone(), options, timeout);
         self.line.call(call, send).await
     }
