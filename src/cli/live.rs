@@ -19,7 +19,7 @@ use crate::{
         self, Model, OpenAi,
         gateway::{Endpoint, EndpointOptions, Line, Till},
         money::{Account, Money as Cap},
-        openai::{Client, ClientOptions, Proxies, ResponseFormat, Settings},
+        openai::{Client, ClientOptions, Proxies, Settings},
     },
     store::{CallBooks, Handle, Money},
 };
@@ -102,11 +102,7 @@ impl<'a> Live<'a> {
             model: live.model.clone(),
             options,
             send_seed: live.send_seed,
-            response_format: match live.response_format {
-                config::ResponseFormat::JsonSchema => ResponseFormat::JsonSchema,
-                config::ResponseFormat::JsonObject => ResponseFormat::JsonObject,
-                config::ResponseFormat::None => ResponseFormat::None,
-            },
+            response_format: live.response_format,
             timeout: live.timeout,
         };
         Ok(Arc::new(OpenAi::new(client, line, settings)))
@@ -124,7 +120,8 @@ impl<'a> Live<'a> {
     /// Models of one address and key share its slots and rates.
     fn endpoint(&self, live: &config::OpenAi) -> Arc<Endpoint> {
         let slots_max = live.slots_max.unwrap_or(self.config.run.concurrency);
-        let key = (live.base_url.clone(), live.api_key_env.clone());
+        let (address, key) = live.endpoint();
+        let key = (address.to_owned(), key.map(str::to_owned));
         let mut endpoints = self.endpoints.borrow_mut();
         let endpoint = endpoints.entry(key).or_insert_with(|| {
             Arc::new(Endpoint::new(EndpointOptions {

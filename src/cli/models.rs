@@ -49,9 +49,9 @@ pub(super) fn options(model: &ModelConfig) -> model::Options {
 /// What shares a cap on sessions in flight.
 pub(super) fn endpoint(model: &ModelConfig) -> String {
     match &model.kind {
-        ModelKind::OpenAi(live) => match &live.api_key_env {
-            Some(key) => format!("{} ({key})", live.base_url),
-            None => live.base_url.clone(),
+        ModelKind::OpenAi(live) => match live.endpoint() {
+            (address, Some(key)) => format!("{address} ({key})"),
+            (address, None) => address.to_owned(),
         },
         kind => kind.as_str().to_owned(),
     }

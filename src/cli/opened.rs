@@ -28,6 +28,25 @@ pub(super) fn spec(folder: &RunFolder) -> String {
     folder.spec(Path::new(RUNS))
 }
 
+/// What RUN or RUN/VARIANT means, opened by `open`, with the variant if there is one. A whole that is a
+/// run is that.
+///
+/// # Errors
+/// What is wrong with the whole, unless the part before is a run.
+pub(super) fn run_and_variant<T>(
+    spec: &str,
+    open: impl Fn(&str) -> Result<T>,
+) -> Result<(T, Option<&str>)> {
+    match (open(spec), spec.rsplit_once('/')) {
+        (Ok(run), _) => Ok((run, None)),
+        (Err(error), None) => Err(error),
+        (Err(error), Some((run, variant))) => match open(run) {
+            Ok(run) => Ok((run, Some(variant))),
+            Err(_) => Err(error),
+        },
+    }
+}
+
 /// A run that is there.
 pub(super) struct Opened {
     pub folder: RunFolder,

@@ -9,7 +9,6 @@ mod tests;
 
 use std::time::Duration;
 
-pub use body::ResponseFormat;
 pub use client::{Client, ClientOptions, Proxies};
 pub use redact::Redactor;
 
@@ -18,7 +17,7 @@ use super::{
     Model, ModelError, Options, Reply, Request,
     gateway::{Call, Line},
 };
-use crate::domain::{BoxFuture, Purpose, Usage};
+use crate::domain::{BoxFuture, Purpose, ResponseFormat, Usage};
 
 /// The longest that a probe waits for a reply: that an endpoint hangs is to be told soon.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
