@@ -319,6 +319,39 @@ async fn what_is_said_to_a_grading_call_is_told_to_nobody() {
     }
 }
 
+/// Calls that take as long as their tokens need no pause; two at once do.
+#[tokio::test(start_paused = true)]
+async fn tokens_a_minute_are_kept_to() {
+    let mut stand = Stand::new(None).await;
+    // A call is taken for 250 + 1,000 tokens: those of two seconds.
+    stand.line.endpoint = Arc::new(Endpoint::new(EndpointOptions {
+        host: "127.0.0.1:1".to_owned(),
+        slots_start: 2,
+        slots_max: 2,
+        requests_per_minute: None,
+        tokens_per_minute: Some(37_500),
+    }));
+    let send = || async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        reply(1250)
+    };
+    let call = Outgoing {
+        caller: &stand.caller,
+        rng_seed: 7,
+        bytes: 1000,
+    };
+    for _ in 0..4 {
+        stand.line.call(call, send).await.unwrap();
+    }
+    assert_eq!(stand.caller.watch.waited(), Duration::ZERO);
+    let (one, other) =
+        futures_util::future::join(stand.line.call(call, send), stand.line.call(call, send)).await;
+    assert_eq!((one, other), (Ok(1), Ok(1)));
+    let waits = stand.caller.watch.take_waits();
+    assert_eq!((waits.len(), waits[0].what), (1, Activity::Rate));
+    assert!((waits[0].seconds() - 1.0).abs() < 0.01, "{waits:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn calls_keep_to_the_slots_and_an_abandoned_one_is_paid() {
     let stand = Stand::new(Some(9.0)).await;
