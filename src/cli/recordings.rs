@@ -155,6 +155,7 @@ fn source(manifest: &Manifest, variant: &manifest::Variant) -> Source {
         tool_mode: of_model.and_then(|model| read(&model["tool_mode"])),
         text_calls: of_model.and_then(|model| read(&model["text_calls"])),
         send_reasoning: meaning.and_then(|meaning| read(&meaning["send_reasoning"])),
+        limits: of_variant.and_then(|variant| read(&variant["limits"])),
         cost: match (kind(variant), variant.price) {
             ("scripted", _) => Cost::Nothing,
             (_, Some(price)) => Cost::Priced(price),

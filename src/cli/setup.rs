@@ -385,7 +385,7 @@ fn variants(config: &Resolved, makings: &Makings<'_>) -> Result<Vec<Variant>> {
     let variants = config.variants.iter().map(|variant| {
         Ok(Variant {
             name: variant.name.clone(),
-            model: makings.model(&variant.model)?,
+            model: makings.model(&variant.model, &variant.limits)?,
             endpoint: models::endpoint(&variant.model),
             account: variant.model.name.to_string(),
             prompt: variant.prompt.text.clone(),

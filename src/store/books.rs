@@ -18,7 +18,7 @@ use crate::{
 const MONEY: &str = "
 WITH booked AS (
   SELECT id, model, purpose, kept, coalesce(cost_usd, reserved_usd) AS usd,
-    max(coalesce(cost_usd, 0.0) - reserved_usd, 0.0) AS above
+    CASE WHEN is_most THEN max(coalesce(cost_usd, 0.0) - reserved_usd, 0.0) ELSE 0.0 END AS above
   FROM call)
 SELECT model, count(*), total(usd), total(usd) FILTER (WHERE kept = 0),
   total(usd) FILTER (WHERE purpose IN ('judge', 'grade')),
@@ -91,7 +91,7 @@ pub struct Spent {
     pub judges_usd: f64,
     /// Of that, to probe endpoints.
     pub probes_usd: f64,
-    /// Calls that cost more than was reserved for them.
+    /// Calls that cost more than was reserved for them, where that was the most that they could.
     pub overcharges: u64,
     /// How much more.
     pub overcharged_usd: f64,

@@ -95,7 +95,7 @@ CREATE TABLE run (id TEXT NOT NULL) STRICT;
 ";
 
 /// What live models need. `call` holds the books: `cost_usd` and `kept` are null while a call is in
-/// flight. `activity` is what sessions in flight were at when `look` says, and gone when nobody is
+/// flight; `reserved_usd` is the most that it can cost if `is_most`, else what is known of that. `activity` is what sessions in flight were at when `look` says, and gone when nobody is
 /// at work. `judged` holds what a model said of the steps of a turn after they ran.
 const V3: &str = "
 ALTER TABLE session ADD COLUMN served TEXT;
@@ -107,6 +107,7 @@ CREATE TABLE call (
   purpose TEXT NOT NULL,
   model TEXT NOT NULL,
   reserved_usd REAL NOT NULL,
+  is_most INTEGER NOT NULL,
   cost_usd REAL,
   kept INTEGER,
   ts REAL NOT NULL
@@ -142,7 +143,8 @@ const V2_AS_V3: &str = "
 PRAGMA temp_store = MEMORY;
 CREATE TEMP VIEW session AS SELECT *, NULL AS served FROM main.session;
 CREATE TEMP TABLE call (
-  id INTEGER, purpose TEXT, model TEXT, reserved_usd REAL, cost_usd REAL, kept INTEGER);
+  id INTEGER, purpose TEXT, model TEXT, reserved_usd REAL, is_most INTEGER, cost_usd REAL,
+  kept INTEGER);
 CREATE TEMP TABLE activity (session INTEGER, activity TEXT, since REAL, until REAL);
 CREATE TEMP TABLE look (at REAL);
 CREATE TEMP TABLE parked (what TEXT, reason TEXT, ts REAL);

@@ -329,3 +329,54 @@ fn a_resume_at_its_cap_asks_nobody_and_a_probe_that_failed_is_booked() {
     folder.farm(resume).exits(0);
     assert_eq!(ledger(&folder, "passed"), 3);
 }
+
+/// Where the config has no price or no limit of replies, nothing tells what a call can cost at most.
+#[test]
+fn nobody_overcharges_where_no_most_is_known() {
+    let folder = folder(2);
+    let stub = Stub::start(|asked| {
+        let mut usage = json!({"prompt_tokens": 10, "completion_tokens": 100_000});
+        if asked.body["model"] == "told" {
+            usage["cost"] = json!(0.25);
+        }
+        let message = json!({"role": "assistant", "content": "70"});
+        let body = json!({"choices": [{"index": 0, "message": message}], "usage": usage});
+        http("200 OK", "", &body.to_string())
+    });
+    let told = model("told", &stub.base_url(), "").replace("\"m\"", "\"told\"");
+    let price = "price = { input = 1, output = 10 }";
+    let priced = model("priced", &stub.base_url(), price);
+    folder.write("live.toml", format!("{told}{priced}"));
+    run(&folder, "live.toml", &["--quiet", "--no-probe"]).exits(0);
+    let summary = folder.json("run/summary.json");
+    assert!(summary.get("overcharges").is_none(), "{summary}");
+    let want = 2.0 * (0.25 + 10.0 / 1e6 + 1.0);
+    assert!((booked(&folder) - want).abs() < 1e-9, "{}", booked(&folder));
+}
+
+/// A session that may not spend what its next call can cost ends so in a replay too.
+#[test]
+fn a_session_out_of_money_is_replayed() {
+    let folder = folder(2);
+    let server = serve(2, 2, |options| options);
+    let session = "[session]\nmax_cost_usd = 0.009\n";
+    let live = model("m", &base_url(&server), TABLE);
+    let replay =
+        "[models.m]\nkind = \"cassette\"\nfrom = \"run\"\nparameters = { max_tokens = 100 }\n";
+    folder
+        .write("live.toml", format!("{session}{live}"))
+        .write("replay.toml", format!("{session}{replay}"));
+    let seeds = ["--seeds", "2", "--quiet", "--no-probe"];
+    run(&folder, "live.toml", &seeds).exits(0);
+    let ended = ends(&folder);
+    assert!(
+        ended.values().all(|end| end["limit"] == "cost_usd"),
+        "{ended:?}"
+    );
+    let args = "run cases.jsonl --sealed sealed.jsonl --config replay.toml --out again --seeds 2";
+    folder.farm(args.split(' ')).exits(0);
+    assert_eq!(
+        folder.read("again/summary.json"),
+        folder.read("run/summary.json")
+    );
+}

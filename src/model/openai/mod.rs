@@ -15,7 +15,7 @@ pub use redact::Redactor;
 use self::body::Body;
 use super::{
     Model, ModelError, Options, Reply, Request,
-    gateway::{Call, Line},
+    gateway::{Line, Outgoing},
 };
 use crate::domain::{BoxFuture, Purpose, ResponseFormat, Usage};
 
@@ -64,7 +64,7 @@ impl OpenAi {
             conversation: request.conversation,
         };
         let body = body.to_bytes();
-        let call = Call {
+        let call = Outgoing {
             caller: request.caller,
             rng_seed: request.rng_seed,
             bytes: body.len(),
