@@ -58,7 +58,7 @@ pub(super) fn refuse(before: &Opened, ready: &Ready, cases: &Path) -> Result<()>
 /// What differs in the config.
 fn of_config(before: &Opened, ready: &Ready) -> Result<Vec<Problem>> {
     let manifest = &before.manifest;
-    let meaning = ready.config.meaning();
+    let meaning = ready.meaning();
     let config = Path::new("config");
     if let Some(was) = &manifest.meaning {
         let mut problems: Vec<Problem> = config::differences(was, &meaning)

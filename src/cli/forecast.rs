@@ -4,16 +4,15 @@ use super::{
     args::RunArgs,
     exit::{Exit, print},
     screen,
-    setup::Ready,
+    setup::{Judging, Ready},
     side::Side,
 };
 use crate::{
     config::{ModelConfig, ModelKind, Variant},
-    domain::Overall,
+    domain::{Overall, forecast::Judges},
     error::Result,
-    model::Judge,
     report,
-    run::forecast::{Cost, Known, KnownJudge, Taken, Work, forecast},
+    run::forecast::{Bounds, Cost, Known, KnownJudge, Taken, Work, forecast},
 };
 
 /// Shows it; nothing is run.
@@ -25,7 +24,11 @@ pub(super) fn show(ready: &Ready, args: &RunArgs) -> Result<Exit> {
     let variants = ready.config.variants.iter();
     let known: Vec<Known> = variants.map(|variant| known(variant, &pilot)).collect();
     let judges = judges(ready);
-    let forecast = forecast(&ready.plan, &known, &judges, ready.config.run.max_cost_usd);
+    let bounds = Bounds {
+        max_cost_usd: ready.config.run.max_cost_usd,
+        observation_bytes: ready.config.tools.file_read_max_bytes,
+    };
+    let forecast = forecast(&ready.plan, &known, &judges, bounds);
     let text = match args.show.json {
         true => report::json(&forecast)?,
         false => report::forecast::render(&forecast, screen::style()),
@@ -65,28 +68,42 @@ fn cost(model: &ModelConfig) -> (Cost, Option<u64>) {
 
 /// The judges that would be asked.
 fn judges(ready: &Ready) -> Vec<KnownJudge> {
-    let known = |work, model: &ModelConfig, judge: &Judge| {
-        let (cost, output_limit) = cost(model);
+    let known = |judging: Judging<'_>| {
+        let (cost, output_limit) = cost(judging.model);
         KnownJudge {
-            work,
-            model: model.name.to_string(),
+            work: work(ready, judging.judges),
+            model: judging.model.name.to_string(),
             cost,
             output_limit,
-            bytes: judge.bytes(),
+            bytes: judging.judge.bytes(),
         }
     };
-    let of_steps = ready.config.session.judge.as_ref();
-    let of_steps = of_steps.zip(ready.plan.variants[0].judge.as_ref());
-    let of_steps = of_steps
-        .map(|(config, step)| known(Work::Steps(step.rubric.len()), &config.model, &step.judge));
-    let of_sessions = ready.config.score_judge.as_ref().zip(ready.grader.as_ref());
-    let of_sessions = of_sessions.map(|(config, judge)| {
-        let cases = ready.plan.cases.iter().map(|planned| &planned.case.id);
-        let sealed = ready.sealed.as_ref();
-        let rubrics = cases.map(|case| sealed.into_iter().flat_map(|s| s.rubrics(case)).collect());
-        known(Work::Sessions(rubrics.collect()), &config.model, judge)
-    });
-    of_steps.into_iter().chain(of_sessions).collect()
+    ready.judges().into_iter().map(known).collect()
+}
+
+fn work(ready: &Ready, judges: Judges) -> Work {
+    match judges {
+        Judges::Steps => {
+            let rubric = ready
+                .config
+                .session
+                .judge
+                .as_ref()
+                .map(|judge| &judge.rubric);
+            Work::Steps(rubric.map_or(0, String::len))
+        }
+        Judges::Sessions => {
+            let cases = ready.plan.cases.iter().map(|planned| &planned.case.id);
+            let sealed = ready.sealed.as_ref();
+            let rubrics = |case| {
+                sealed
+                    .into_iter()
+                    .flat_map(move |s| s.rubrics(case))
+                    .collect()
+            };
+            Work::Sessions(cases.map(rubrics).collect())
+        }
+    }
 }
 
 fn taken(overall: &Overall) -> Taken {

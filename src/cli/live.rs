@@ -10,6 +10,7 @@ use std::{
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
+use super::keys;
 use crate::{
     config::{self, ModelConfig, ModelKind, Resolved},
     domain::Clock,
@@ -18,7 +19,7 @@ use crate::{
         self, Model, OpenAi,
         gateway::{Endpoint, EndpointOptions, Line, Till},
         money::{Account, Money as Cap},
-        openai::{Client, ClientOptions, Proxies, ResponseFormat, Settings},
+        openai::{Client, ClientOptions, Proxies, Settings},
     },
     store::{CallBooks, Handle, Money},
 };
@@ -85,11 +86,14 @@ impl<'a> Live<'a> {
             ..e
         })?;
         let name = model.name.as_str();
+        let account = self.accounts.get(name).copied();
+        let account = account
+            .ok_or_else(|| Error::internal(format!("model {name} of the config has no account")))?;
         let line = Line {
             model: name.to_owned(),
             endpoint: self.endpoint(live),
             till: self.till.clone(),
-            account: self.accounts.get(name).copied().unwrap_or_default(),
+            account,
             price: live.price,
             output_limit: live.output_limit,
             max_tries: live.max_tries,
@@ -98,11 +102,7 @@ impl<'a> Live<'a> {
             model: live.model.clone(),
             options,
             send_seed: live.send_seed,
-            response_format: match live.response_format {
-                config::ResponseFormat::JsonSchema => ResponseFormat::JsonSchema,
-                config::ResponseFormat::JsonObject => ResponseFormat::JsonObject,
-                config::ResponseFormat::None => ResponseFormat::None,
-            },
+            response_format: live.response_format,
             timeout: live.timeout,
         };
         Ok(Arc::new(OpenAi::new(client, line, settings)))
@@ -120,7 +120,8 @@ impl<'a> Live<'a> {
     /// Models of one address and key share its slots and rates.
     fn endpoint(&self, live: &config::OpenAi) -> Arc<Endpoint> {
         let slots_max = live.slots_max.unwrap_or(self.config.run.concurrency);
-        let key = (live.base_url.clone(), live.api_key_env.clone());
+        let (address, key) = live.endpoint();
+        let key = (address.to_owned(), key.map(str::to_owned));
         let mut endpoints = self.endpoints.borrow_mut();
         let endpoint = endpoints.entry(key).or_insert_with(|| {
             Arc::new(Endpoint::new(EndpointOptions {
@@ -138,12 +139,10 @@ impl<'a> Live<'a> {
         let Some(name) = &live.api_key_env else {
             return Ok(None);
         };
-        let what = match env::var(name) {
-            Ok(key) if !key.trim().is_empty() => return Ok(Some(key.trim().into())),
-            _ if self.is_dry => return Ok(None),
-            Ok(_) => "is empty",
-            Err(env::VarError::NotPresent) => "is not set",
-            Err(env::VarError::NotUnicode(_)) => "is not text",
+        let what = match keys::key(name) {
+            Ok(key) => return Ok(Some(key)),
+            Err(_) if self.is_dry => return Ok(None),
+            Err(what) => what,
         };
         let path = format!("models.\"{}\".api_key_env", model.name);
         let problem = self
@@ -165,7 +164,8 @@ pub(super) struct Funds {
 }
 
 impl Funds {
-    /// Opens the books of a run in which that much has been spent, and that `interrupt` will end.
+    /// Opens the books of a run in which that much has been spent, and that `interrupt` will end. When
+    /// they were open, only the place changes where they are kept.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -175,11 +175,13 @@ impl Funds {
         spent: &Money,
         interrupt: CancellationToken,
     ) -> Result<()> {
-        for (model, spent) in &spent.models {
-            // The money of a model that was taken out of the config is spent all the same.
-            match self.accounts.get(model) {
-                Some(account) => self.till.money().book(*account, spent.booked_usd),
-                None => self.till.money().book_for_run(spent.booked_usd),
+        if !self.till.is_open() {
+            for (model, spent) in &spent.models {
+                // The money of a model that was taken out of the config is spent all the same.
+                match self.accounts.get(model) {
+                    Some(account) => self.till.money().book(*account, spent.booked_usd),
+                    None => self.till.money().book_for_run(spent.booked_usd),
+                }
             }
         }
         let books = Arc::new(CallBooks::new(store));

@@ -40,7 +40,7 @@ pub(super) fn of(
         },
         variants: variants(ready),
         inputs: inputs(ready, cases, folder),
-        meaning: Some(ready.config.meaning()),
+        meaning: Some(ready.meaning()),
         suite: suite(ready),
         totals: Totals::default(),
         changes: Vec::new(),

@@ -12,6 +12,7 @@ use tokio::{
 use super::{
     args::{InputArgs, MockArgs},
     exit::{Exit, print, say},
+    keys,
     live::Live,
     models::Makings,
     recordings::Recordings,
@@ -123,13 +124,10 @@ fn scripts(args: &MockArgs) -> Result<(ModelConfig, Answers)> {
 
 /// The key in an environment variable.
 fn key(name: &str) -> Result<SecretString> {
-    match std::env::var(name) {
-        Ok(key) if !key.is_empty() => Ok(key.into()),
-        _ => Err(
-            Error::input(format!("--key-env: the variable {name} holds no key"))
-                .hint("set it for the server and for the runs that ask it"),
-        ),
-    }
+    keys::key(name).map_err(|what| {
+        Error::input(format!("--key-env: the environment variable {name} {what}"))
+            .hint("set it for the server and for the runs that ask it")
+    })
 }
 
 /// How long to serve.

@@ -1,5 +1,6 @@
 //! The command line: clap types, one file per command. The only place, with `report`, that prints.
 
+mod afford;
 mod args;
 mod changed;
 mod check;
@@ -14,6 +15,7 @@ mod forecast;
 mod gates;
 mod hooks;
 mod init;
+mod keys;
 mod leaks;
 mod live;
 mod log;
@@ -23,6 +25,7 @@ mod models;
 mod opened;
 mod plan;
 mod probe;
+mod published;
 mod recordings;
 mod report;
 mod request;

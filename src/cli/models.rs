@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{live::Live, recordings::Recordings};
 use crate::{
     config::{ModelConfig, ModelKind, ScriptFile},
-    domain::{Case, CaseId, Script},
+    domain::{Case, CaseId, Limits, Script},
     error::{Error, Problem, Result},
     model::{self, Cassette, Judge, Model, Scripted, Scripts, ScriptsError},
     report::text,
@@ -49,9 +49,9 @@ pub(super) fn options(model: &ModelConfig) -> model::Options {
 /// What shares a cap on sessions in flight.
 pub(super) fn endpoint(model: &ModelConfig) -> String {
     match &model.kind {
-        ModelKind::OpenAi(live) => match &live.api_key_env {
-            Some(key) => format!("{} ({key})", live.base_url),
-            None => live.base_url.clone(),
+        ModelKind::OpenAi(live) => match live.endpoint() {
+            (address, Some(key)) => format!("{address} ({key})"),
+            (address, None) => address.to_owned(),
         },
         kind => kind.as_str().to_owned(),
     }
@@ -84,14 +84,15 @@ impl Makings<'_> {
             live: self.live,
             place: &place,
         };
-        Ok(Judge::new(makings.model(model)?, parameters))
+        let model = makings.model(model, &Limits::default())?;
+        Ok(Judge::new(model, parameters))
     }
 
-    /// The model that a config means.
+    /// The model that a config means, for sessions with these limits.
     ///
     /// # Errors
     /// When it could not answer.
-    pub fn model(&self, model: &ModelConfig) -> Result<Arc<dyn Model>> {
+    pub fn model(&self, model: &ModelConfig, limits: &Limits) -> Result<Arc<dyn Model>> {
         match &model.kind {
             ModelKind::Scripted { scripts, latency } => {
                 self.scripted(model, scripts.as_ref(), *latency)
@@ -101,7 +102,7 @@ impl Makings<'_> {
                 let recording = self.recordings.of(cassette)?;
                 let (tape, source) = (recording.tape, recording.source);
                 let cassette = Cassette::new(model.name.as_str(), tape, source, options(model));
-                Ok(Arc::new(cassette))
+                Ok(Arc::new(cassette.within(limits.clone())))
             }
         }
     }

@@ -28,6 +28,25 @@ pub(super) fn spec(folder: &RunFolder) -> String {
     folder.spec(Path::new(RUNS))
 }
 
+/// What RUN or RUN/VARIANT means, opened by `open`, with the variant if there is one. A whole that is a
+/// run is that.
+///
+/// # Errors
+/// What is wrong with the whole, unless the part before is a run.
+pub(super) fn run_and_variant<T>(
+    spec: &str,
+    open: impl Fn(&str) -> Result<T>,
+) -> Result<(T, Option<&str>)> {
+    match (open(spec), spec.rsplit_once('/')) {
+        (Ok(run), _) => Ok((run, None)),
+        (Err(error), None) => Err(error),
+        (Err(error), Some((run, variant))) => match open(run) {
+            Ok(run) => Ok((run, Some(variant))),
+            Err(_) => Err(error),
+        },
+    }
+}
+
 /// A run that is there.
 pub(super) struct Opened {
     pub folder: RunFolder,
@@ -147,6 +166,9 @@ impl Opened {
 
     /// The records of one session.
     pub fn records(&self, id: SessionId) -> Result<Vec<Record>> {
+        if self.is_published() {
+            return self.published_records(id);
+        }
         let mut lines = Vec::new();
         if !self.with_export(|export| export.session(id, &mut lines))? {
             return Err(Error::input(format!("{} has not begun", self.grid.key(id))));
@@ -159,6 +181,9 @@ impl Opened {
 
     /// What the scorer said of a session, if it did.
     pub fn score(&self, id: SessionId) -> Result<Option<Score>> {
+        if self.is_published() {
+            return self.published_score(id);
+        }
         Ok(self.reader()?.session(id)?.and_then(|row| row.score))
     }
 

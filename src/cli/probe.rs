@@ -1,24 +1,24 @@
 //! Asks each live variant and judge once before a run: what is wrong with an endpoint is told once,
 //! and not by every session.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures_util::future::{join, join_all};
-use tokio::{runtime::Runtime, time::timeout};
+use tokio::runtime::Runtime;
 
-use super::{exit::say, live::host, setup::Ready};
+use super::{
+    exit::say,
+    live::host,
+    setup::{Judging, Ready},
+};
 use crate::{
-    config::{ModelConfig, ModelKind},
+    config::ModelKind,
     domain::{Clock, OnBehalf, Purpose, SessionId},
     error::{Error, Result},
-    model::{Asked, Caller, Judge, ModelError, ModelErrorKind, Part, Request, Retry, Watch},
+    model::{Asked, Caller, ModelError, ModelErrorKind, Part, Request, Watch},
     report::text::plural,
     run::Plan,
 };
-
-/// The longest that a probe takes: an endpoint that hangs is told of soon, though a model may be given
-/// longer for a reply.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Probes the live variants and judges of a run that is about to begin, unless the config says not
 /// to.
@@ -26,13 +26,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// # Errors
 /// What is wrong with an endpoint.
 pub(super) fn before(runtime: &Runtime, ready: &Ready, is_told: bool) -> Result<()> {
-    let judges = judges(ready);
-    let (variants, all) = (ready.live.len(), ready.live.len() + judges.len());
-    if !ready.config.run.probe || all == 0 {
+    if !is_due(ready) {
         return Ok(());
     }
+    let judges: Vec<_> = live_judges(ready).collect();
     if is_told {
-        let kinds = [(variants, "live variant"), (judges.len(), "judge")];
+        let kinds = [(ready.live.len(), "live variant"), (judges.len(), "judge")];
         let kinds = kinds.iter().filter(|(n, _)| *n > 0);
         let kinds: Vec<String> = kinds.map(|(n, what)| plural(*n as u64, what)).collect();
         say(&format!(
@@ -43,17 +42,15 @@ pub(super) fn before(runtime: &Runtime, ready: &Ready, is_told: bool) -> Result<
     runtime.block_on(probe(ready, &judges))
 }
 
-/// The judges that ask a live model, with that.
-fn judges(ready: &Ready) -> Vec<(&ModelConfig, &Judge)> {
-    let config = &ready.config;
-    let of_steps = config.session.judge.as_ref().map(|judge| &judge.model);
-    let of_steps = of_steps.zip(ready.plan.variants[0].judge.as_ref());
-    let of_steps = of_steps.map(|(model, of)| (model, &of.judge));
-    let of_sessions = config.score_judge.as_ref().map(|grader| &grader.model);
-    let of_sessions = of_sessions.zip(ready.grader.as_ref());
-    let all = of_steps.into_iter().chain(of_sessions);
-    all.filter(|(model, _)| matches!(model.kind, ModelKind::OpenAi(_)))
-        .collect()
+/// Whether there is anybody to ask.
+pub(super) fn is_due(ready: &Ready) -> bool {
+    ready.config.run.probe && (!ready.live.is_empty() || live_judges(ready).next().is_some())
+}
+
+/// The judges that ask a live model.
+fn live_judges(ready: &Ready) -> impl Iterator<Item = Judging<'_>> {
+    let judges = ready.judges().into_iter();
+    judges.filter(|judging| matches!(judging.model.kind, ModelKind::OpenAi(_)))
 }
 
 /// Sends the first request of the first session of each of these variants, and drops the reply; has
@@ -61,12 +58,12 @@ fn judges(ready: &Ready) -> Vec<(&ModelConfig, &Judge)> {
 ///
 /// # Errors
 /// What is wrong with an endpoint, and what to do about it.
-async fn probe(ready: &Ready, judges: &[(&ModelConfig, &Judge)]) -> Result<()> {
+async fn probe(ready: &Ready, judges: &[Judging<'_>]) -> Result<()> {
     let variants = join_all(ready.live.iter().map(|variant| ask(ready, *variant)));
-    let asked = judges
+    let judges = judges
         .iter()
-        .map(|(model, judge)| ask_judge(&ready.plan, model, judge));
-    let judges = join_all(asked);
+        .map(|judging| ask_judge(&ready.plan, *judging));
+    let judges = join_all(judges);
     let (variants, judges) = join(variants, judges).await;
     let mut told: Vec<(String, &str)> = Vec::new();
     for error in variants.into_iter().chain(judges).flatten() {
@@ -80,7 +77,13 @@ async fn probe(ready: &Ready, judges: &[(&ModelConfig, &Judge)]) -> Result<()> {
         return Ok(());
     }
     let (messages, mut hints): (Vec<String>, Vec<&str>) = told.into_iter().unzip();
-    hints.dedup();
+    let mut seen = Vec::new();
+    hints.retain(|hint| {
+        !seen.contains(hint) && {
+            seen.push(hint);
+            true
+        }
+    });
     Err(Error::input(messages.join("\n")).hint(hints.join("\nhint: ")))
 }
 
@@ -97,12 +100,12 @@ async fn ask(ready: &Ready, variant: usize) -> Option<ModelError> {
         conversation: &plan.conversation(id),
         caller: &caller,
     };
-    let call = plan.variants[variant].model.complete(&request);
-    in_time(&ready.config.variants[variant].model, call).await
+    let reply = plan.variants[variant].model.complete(&request).await;
+    reply.err().filter(is_wrong)
 }
 
 /// What is wrong with a judge, if anything is: its endpoint, or that its replies are no grades.
-async fn ask_judge(plan: &Plan, model: &ModelConfig, judge: &Judge) -> Option<ModelError> {
+async fn ask_judge(plan: &Plan, judging: Judging<'_>) -> Option<ModelError> {
     let id = SessionId(plan.grid.span().start);
     let key = plan.grid.key(id);
     let parts = [
@@ -116,12 +119,28 @@ async fn ask_judge(plan: &Plan, model: &ModelConfig, judge: &Judge) -> Option<Mo
         rubric: "Is the answer right?",
         parts: &parts,
     };
-    let error = in_time(model, judge.ask(&asked, &caller())).await?;
-    // That of the endpoint names it already.
-    Some(match error.kind {
-        ModelErrorKind::NoReply => named(model, error),
+    let graded = judging.judge.ask(&asked, &caller()).await;
+    let error = graded.err().filter(is_wrong)?;
+    Some(match (&judging.model.kind, error.kind) {
+        // Those of the endpoint name it already.
+        (ModelKind::OpenAi(live), ModelErrorKind::NoReply) => ModelError {
+            message: format!(
+                "model {} at {}: {}",
+                judging.model.name,
+                host(&live.base_url),
+                error.message
+            ),
+            ..error
+        },
         _ => error,
     })
+}
+
+/// Whether the endpoint does not work: how long a request may be is the session's affair, and how many
+/// calls and how much money there may be that of the run.
+fn is_wrong(error: &ModelError) -> bool {
+    use ModelErrorKind::{Context, RateLimited, Stopped};
+    !matches!(error.kind, Context | RateLimited | Stopped(_))
 }
 
 fn caller() -> Caller {
@@ -134,38 +153,6 @@ fn caller() -> Caller {
         },
         watch: Arc::new(Watch::new(Clock::system())),
         purse: None,
-    }
-}
-
-/// The error of a call, and that it takes too long.
-async fn in_time<T>(
-    model: &ModelConfig,
-    call: impl Future<Output = Result<T, ModelError>>,
-) -> Option<ModelError> {
-    let Ok(result) = timeout(PATIENCE, call).await else {
-        let late = ModelError {
-            kind: ModelErrorKind::Timeout,
-            message: format!("no reply within {} s", PATIENCE.as_secs()),
-            retry: Retry::Later,
-        };
-        return Some(named(model, late));
-    };
-    let error = result.err()?;
-    // The endpoint works: how long a request may be is the session's affair, and how many there may
-    // be that of the run.
-    let works = [ModelErrorKind::Context, ModelErrorKind::RateLimited];
-    (!works.contains(&error.kind)).then_some(error)
-}
-
-/// As the gateway names a model in its errors.
-fn named(model: &ModelConfig, error: ModelError) -> ModelError {
-    let at = match &model.kind {
-        ModelKind::OpenAi(live) => format!(" at {}", host(&live.base_url)),
-        _ => String::new(),
-    };
-    ModelError {
-        message: format!("model {}{at}: {}", model.name, error.message),
-        ..error
     }
 }
 

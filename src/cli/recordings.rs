@@ -10,7 +10,7 @@ use std::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::opened::RUNS;
+use super::opened::{RUNS, run_and_variant};
 use crate::{
     config::{self, Cassette},
     domain::{VariantName, absolute, shell},
@@ -51,7 +51,7 @@ impl Recordings {
 
 impl config::Recordings for Recordings {
     fn find(&self, from: &str, folder: &Path) -> Result<Cassette> {
-        let (run, variant) = locate(from, folder)?;
+        let (run, variant) = run_and_variant(from, |spec| open(spec, folder))?;
         let manifest = run.read_manifest()?;
         let variant = pick(&manifest, variant)?;
         let path = absolute(run.path());
@@ -76,19 +76,6 @@ impl config::Recordings for Recordings {
             model: variant.model.clone(),
             price: variant.price,
         })
-    }
-}
-
-/// The run that is named, and the variant if one is.
-fn locate<'a>(from: &'a str, folder: &Path) -> Result<(RunFolder, Option<&'a str>)> {
-    match (open(from, folder), from.rsplit_once('/')) {
-        (Ok(run), _) => Ok((run, None)),
-        (Err(error), None) => Err(error),
-        // What is wrong with the whole is told unless the part before is a run.
-        (Err(error), Some((run, variant))) => match open(run, folder) {
-            Ok(run) => Ok((run, Some(variant))),
-            Err(_) => Err(error),
-        },
     }
 }
 
@@ -168,6 +155,7 @@ fn source(manifest: &Manifest, variant: &manifest::Variant) -> Source {
         tool_mode: of_model.and_then(|model| read(&model["tool_mode"])),
         text_calls: of_model.and_then(|model| read(&model["text_calls"])),
         send_reasoning: meaning.and_then(|meaning| read(&meaning["send_reasoning"])),
+        limits: of_variant.and_then(|variant| read(&variant["limits"])),
         cost: match (kind(variant), variant.price) {
             ("scripted", _) => Cost::Nothing,
             (_, Some(price)) => Cost::Priced(price),

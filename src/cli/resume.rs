@@ -7,6 +7,8 @@ use std::{
 };
 
 use jiff::Timestamp;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     args::ResumeArgs,
@@ -27,7 +29,7 @@ use crate::{
     config::{self, Resolved, SeedRange},
     error::{Context, Error, Result},
     run::{OnRecord, on_record::Wish},
-    store::{self, RunFolder, Timing, manifest::RunStatus, rfc3339, timing::Span},
+    store::{self, RunFolder, Store, Timing, manifest::RunStatus, rfc3339, timing::Span},
 };
 
 pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
@@ -62,7 +64,7 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     if !args.show.quiet {
         say_how_far(&ready, &past);
     }
-    probe::before(&runtime, &ready, !args.show.quiet)?;
+    probe(&runtime, &before, &ready, !args.show.quiet)?;
     clear(&folder)?;
     let manifest = renew(&before, recorded.as_ref(), &ready, &request, began)?;
     let work = Work {
@@ -79,6 +81,31 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<Exit> {
     };
     let done = work.perform(lock, past)?;
     done.conclude(&args.show, &gates)
+}
+
+/// Probes with the money that the run has left, in its own books: whatever becomes of it, what a probe
+/// cost is there.
+fn probe(runtime: &Runtime, before: &Opened, ready: &Ready, is_told: bool) -> Result<()> {
+    // One that broke off before it had a database has spent nothing.
+    let Some(reader) = before.reader_if_begun()? else {
+        return probe::before(runtime, ready, is_told);
+    };
+    if !probe::is_due(ready) {
+        return Ok(());
+    }
+    let (database, run) = (before.folder.database(), &before.manifest.run);
+    let options = store::Options {
+        durability: ready.durability(),
+        ..store::Options::default()
+    };
+    let store = Store::open(&database, run, &before.grid, options)?;
+    let (funds, spent) = (&ready.funds, reader.money()?);
+    let opened = funds.open(store.handle(), &spent, CancellationToken::new());
+    let probed = runtime
+        .block_on(opened)
+        .and_then(|()| probe::before(runtime, ready, is_told));
+    runtime.block_on(store.join())?;
+    probed
 }
 
 /// The seeds that the run is to have.
@@ -262,7 +289,7 @@ fn renew(
     // Prices may differ.
     manifest.variants = manifest::variants(ready);
     manifest.suite = manifest::suite(ready);
-    manifest.meaning = Some(ready.config.meaning());
+    manifest.meaning = Some(ready.meaning());
     // Another than before where the run has gained a scorer.
     manifest.digest.clone_from(&ready.digest);
     manifest.inputs = manifest::inputs(ready, &request.cases, folder.path());

@@ -38,7 +38,7 @@ impl Scoring {
             of: "this run".to_owned(),
             sealed: ready.inputs.get("sealed").cloned(),
             rules: score::RULES,
-            judge: judge(Some(&ready.config.meaning())),
+            judge: judge(Some(&ready.meaning())),
         }
     }
 
@@ -48,6 +48,7 @@ impl Scoring {
     /// When sealed halves, rules or grading models differ, or one side has no scorer.
     pub fn refuse_other(&self, other: &Self) -> Result<()> {
         let short = |sha256: &str| sha256.chars().take(8).collect::<String>();
+        let mut hint = "run both with the same sealed halves and the same farm";
         let why = match (&self.sealed, &other.sealed) {
             (None, _) => format!("{} has no scorer", self.of),
             (_, None) => format!("{} has no scorer", other.of),
@@ -60,11 +61,14 @@ impl Scoring {
                     self.rules, other.rules
                 )
             }
-            _ if self.judge != other.judge => "other models grade them (score.judge)".to_owned(),
+            _ if self.judge != other.judge => {
+                hint = "run both with the same score.judge, with the same parameters";
+                "other models grade them (score.judge)".to_owned()
+            }
             _ => return Ok(()),
         };
         let what = format!("{} and {} were not scored alike: {why}", self.of, other.of);
-        Err(Error::input(what).hint("run both with the same sealed halves and the same farm"))
+        Err(Error::input(what).hint(hint))
     }
 }
 

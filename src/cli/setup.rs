@@ -8,18 +8,20 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    leaks,
+    afford, leaks,
     live::{Funds, Live},
     models::{self, Makings},
     recordings::Recordings,
     request::{Request, SEALED_FOLDER},
 };
 use crate::{
-    config::{self, CaseRules, ConfigFile, Guard, Known, ModelKind, Resolved, Sources},
-    domain::{Case, CaseId, Script},
+    config::{
+        self, CaseRules, ConfigFile, Guard, Known, ModelConfig, ModelKind, Resolved, Sources,
+    },
+    domain::{Case, CaseId, Script, forecast::Judges},
     error::{Context, Error, Problem, Result},
     model::Judge,
     run::{Plan, PlannedCase, Variant},
@@ -58,7 +60,41 @@ pub(super) struct Ready {
     pub inputs: BTreeMap<String, String>,
 }
 
+/// A judge with the model that it asks.
+#[derive(Clone, Copy)]
+pub(super) struct Judging<'a> {
+    /// What it judges.
+    pub judges: Judges,
+    /// What is asked, as the config has it.
+    pub model: &'a ModelConfig,
+    /// How that is asked.
+    pub judge: &'a Judge,
+}
+
 impl Ready {
+    /// The judges that will be asked.
+    pub fn judges(&self) -> Vec<Judging<'_>> {
+        let of_steps = self.config.session.judge.as_ref().map(|judge| &judge.model);
+        // All variants have the same.
+        let of_steps = of_steps.zip(self.plan.variants[0].judge.as_ref());
+        let of_steps = of_steps.map(|(model, of)| (Judges::Steps, model, &of.judge));
+        let of_sessions = self.config.score_judge.as_ref().map(|grader| &grader.model);
+        let of_sessions = of_sessions.zip(self.grader.as_ref());
+        let of_sessions = of_sessions.map(|(model, judge)| (Judges::Sessions, model, judge));
+        let all = of_steps.into_iter().chain(of_sessions);
+        let judging = |(judges, model, judge)| Judging {
+            judges,
+            model,
+            judge,
+        };
+        all.map(judging).collect()
+    }
+
+    /// What gives the run its meaning. A grader that nothing is asked of has no part in it.
+    pub fn meaning(&self) -> Value {
+        meaning(&self.config, self.grader.is_some())
+    }
+
     /// What commits are to outlive: where a call costs money, also a loss of power.
     pub fn durability(&self) -> Durability {
         let is_priced = self.config.models().any(|model| match &model.kind {
@@ -215,15 +251,20 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         .collect();
     let seeds = config.run.seeds.range();
     let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &registry)?;
-    let digest = config::digest(&json!({ "config": config.meaning(), "inputs": digests }))?;
+    let beyond = afford::problems(&config, &plan);
+    if !beyond.is_empty() {
+        return Err(Error::problems(beyond));
+    }
+    let digest = config::digest(
+        &json!({ "config": meaning(&config, grader.is_some()), "inputs": digests }),
+    )?;
     let funds = live.into_funds();
-    let live = (0..).zip(&config.variants);
-    let live = live.filter(|(_, v)| matches!(v.model.kind, ModelKind::OpenAi(_)));
-    let live = live.map(|(at, _)| at).collect();
+    let is_live = |at: &usize| matches!(config.variants[*at].model.kind, ModelKind::OpenAi(_));
+    let live_variants = (0..config.variants.len()).filter(is_live).collect();
     Ok(Ready {
         plan,
         funds,
-        live,
+        live: live_variants,
         sealed,
         grader,
         sealed_file,
@@ -265,6 +306,15 @@ pub(super) fn resolve(request: &Request) -> Result<Resolved> {
 fn sealed_file(request: &Request, config: &Resolved) -> PathBuf {
     let named = config.run.sealed.as_ref().map(|sealed| sealed.path.clone());
     named.unwrap_or_else(|| request.sealed.clone())
+}
+
+/// What of a config gives a run its meaning.
+fn meaning(config: &Resolved, is_graded: bool) -> Value {
+    let mut meaning = config.meaning();
+    if let Some(meaning) = meaning.as_object_mut().filter(|_| !is_graded) {
+        meaning.remove("score_judge");
+    }
+    meaning
 }
 
 /// What the digest of a run takes from its inputs.
@@ -335,7 +385,7 @@ fn variants(config: &Resolved, makings: &Makings<'_>) -> Result<Vec<Variant>> {
     let variants = config.variants.iter().map(|variant| {
         Ok(Variant {
             name: variant.name.clone(),
-            model: makings.model(&variant.model)?,
+            model: makings.model(&variant.model, &variant.limits)?,
             endpoint: models::endpoint(&variant.model),
             account: variant.model.name.to_string(),
             prompt: variant.prompt.text.clone(),

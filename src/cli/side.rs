@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, path::PathBuf, rc::Rc};
 
-use super::opened::Opened;
+use super::opened::{Opened, run_and_variant};
 use crate::{
     domain::{Summary, VariantSummary, absolute},
     error::{Error, Result},
@@ -29,15 +29,7 @@ impl Side {
     /// # Errors
     /// When there is no such run, or it has no such variant.
     pub fn find(spec: &str) -> Result<Vec<Self>> {
-        let (opened, variant) = match (Opened::find(spec), spec.rsplit_once('/')) {
-            (Ok(opened), _) => (opened, None),
-            (Err(error), None) => return Err(error),
-            // What is wrong with the whole is told unless the part before is a run.
-            (Err(error), Some((run, variant))) => match Opened::find(run) {
-                Ok(opened) => (opened, Some(variant)),
-                Err(_) => return Err(error),
-            },
-        };
+        let (opened, variant) = run_and_variant(spec, Opened::find)?;
         let summary = opened.summary()?;
         let run = Rc::new(Loaded { opened, summary });
         let found: Vec<Self> = Self::all(&run)

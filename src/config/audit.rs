@@ -1,3 +1,5 @@
+//! Looks through settings and tells what is wrong with them, where it stands.
+
 use super::{
     kinds::{Misfit, check_names, did_you_mean},
     settings::{Name, Origin, Settings, show},

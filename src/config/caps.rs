@@ -54,7 +54,7 @@ pub(super) fn check(
 }
 
 /// Where a cap on the sessions of a variant is set.
-fn session_cap(settings: &Settings, variant: &str) -> Vec<String> {
+pub(super) fn session_cap(settings: &Settings, variant: &str) -> Vec<String> {
     let own = ["variants", variant, "limits", "max_cost_usd"];
     let path: &[&str] = match settings.is_missing(&own) {
         true => &["session", "max_cost_usd"],

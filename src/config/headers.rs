@@ -2,15 +2,21 @@
 
 use super::kinds::Misfit;
 
-/// Headers whose values are keys.
-const KEYS: [&str; 6] = [
+/// Words in the names of headers whose values are keys: `X-Api-Key`, `Helicone-Auth`.
+const KEYS: [&str; 9] = [
+    "apikey",
+    "auth",
     "authorization",
-    "proxy-authorization",
-    "api-key",
-    "x-api-key",
-    "x-goog-api-key",
     "cookie",
+    "credential",
+    "key",
+    "password",
+    "secret",
+    "token",
 ];
+
+/// How values begin that are keys, in lower case.
+const SCHEMES: [&str; 2] = ["bearer ", "basic "];
 
 /// Headers that the client sets by itself.
 const OWN: [&str; 11] = [
@@ -38,6 +44,13 @@ pub(super) fn is_own(name: &str) -> bool {
     OWN.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
+/// Whether a header is there to hold a key, as its name or its value has it.
+fn holds_key(name: &str, value: &str) -> bool {
+    let is_key = |word: &str| KEYS.iter().any(|key| key.eq_ignore_ascii_case(word));
+    let value = value.to_ascii_lowercase();
+    name.split(['-', '_', '.']).any(is_key) || SCHEMES.iter().any(|s| value.starts_with(s))
+}
+
 /// What is wrong with headers, of which `key_header` is to hold the key. Values are not quoted:
 /// they may be keys.
 pub(super) fn faults(headers: &[(String, String)], key_header: Option<&str>) -> Vec<Misfit> {
@@ -54,7 +67,7 @@ pub(super) fn faults(headers: &[(String, String)], key_header: Option<&str>) -> 
         if !is_name(name) {
             let message = format!("{name:?} is no name of a header");
             tell(message, "names are letters, digits and -");
-        } else if KEYS.iter().copied().chain(key_header).any(is_same) {
+        } else if holds_key(name, value) || key_header.is_some_and(is_same) {
             let hint = "put the key into an environment variable: api_key_env names it, and \
                         api_key_header the header";
             tell(format!("`{name}` holds a key"), hint);
@@ -107,6 +120,19 @@ mod tests {
                 ("x-secret", "sk-1"),
                 format!("`x-secret` holds a key; {key}"),
             ),
+            (
+                ("Helicone-Auth", "sk-1"),
+                format!("`Helicone-Auth` holds a key; {key}"),
+            ),
+            (
+                ("Ocp-Apim-Subscription-Key", "1"),
+                format!("`Ocp-Apim-Subscription-Key` holds a key; {key}"),
+            ),
+            (
+                ("x-gate", "Bearer sk-1"),
+                format!("`x-gate` holds a key; {key}"),
+            ),
+            (("x-author", "keyboard"), String::new()),
             (
                 ("Content-Type", "text/plain"),
                 "`Content-Type` is set by farm itself; leave it out".to_owned(),

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::{
     audit::Audit,
-    models::{ModelConfig, Models, Parameters},
+    kinds::Misfit,
+    models::{ModelConfig, ModelKind, Models, Parameters},
     settings::Settings,
 };
 use crate::error::Result;
@@ -73,5 +74,14 @@ fn model(
     if !audit.model(path, name) {
         return None;
     }
-    Some(models.get(name)?.asked_with(Parameters::new()))
+    let (model, parameters) = models.get(name)?.asked_with(Parameters::new());
+    if matches!(model.kind, ModelKind::Cassette(_)) {
+        let misfit = Misfit {
+            message: format!("model `{name}` is a cassette, and recordings hold no grades"),
+            hint: Some("name a live or scripted model".to_owned()),
+        };
+        audit.tell(path, misfit);
+        return None;
+    }
+    Some((model, parameters))
 }

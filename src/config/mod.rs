@@ -48,7 +48,7 @@ pub use judge::{Grader, Judge};
 pub use keys::{Class, KEYS, Key};
 pub use kinds::Kind;
 pub use models::{ModelConfig, ModelKind, ScriptFile};
-pub use openai::{OpenAi, ResponseFormat};
+pub use openai::OpenAi;
 pub use resolved::{Pages, Resolved, Run, Session, Suite, Tools};
 pub use schema::schema;
 pub use scripts::load_scripts;

@@ -227,9 +227,8 @@ fn share(audit: &mut Audit<'_>, models: &Models) {
         let Some(ModelKind::OpenAi(this)) = models.get(&at.name).map(|m| &m.config.kind) else {
             continue;
         };
-        let is_same =
-            |o: &OpenAi| (&o.base_url, &o.api_key_env) == (&this.base_url, &this.api_key_env);
-        let Some((name, first)) = seen.iter().find(|(_, other)| is_same(other)) else {
+        let mut others = seen.iter();
+        let Some((name, first)) = others.find(|(_, o)| o.endpoint() == this.endpoint()) else {
             seen.push((&at.name, this));
             continue;
         };

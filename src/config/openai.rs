@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{audit::Audit, headers, kinds::Misfit, settings::Name, url};
-use crate::{domain::Price, error::Result};
+use crate::{
+    domain::{Price, ResponseFormat},
+    error::Result,
+};
 
 /// What asks a live model: the endpoint, the model there, and what it may take.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,16 +51,13 @@ pub struct OpenAi {
     pub output_limit: Option<u64>,
 }
 
-/// How a JSON object is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ResponseFormat {
-    /// With its JSON Schema.
-    JsonSchema,
-    /// As any JSON object.
-    JsonObject,
-    /// In the prompt alone.
-    None,
+impl OpenAi {
+    /// What makes an endpoint: its address, and the variable with the key for it. Models of one share
+    /// its slots, rates and troubles.
+    #[must_use]
+    pub fn endpoint(&self) -> (&str, Option<&str>) {
+        (&self.base_url, self.api_key_env.as_deref())
+    }
 }
 
 #[derive(Deserialize)]

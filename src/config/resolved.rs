@@ -18,7 +18,7 @@ use super::{
     variants::{self, Known},
 };
 use crate::{
-    domain::Reading,
+    domain::{Reading, VariantName},
     error::{Error, Problem, Result},
 };
 
@@ -194,6 +194,14 @@ impl Resolved {
         let parts = parse_path(path).unwrap_or_default();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         self.settings.problem(&parts, Misfit::from(message.into()))
+    }
+
+    /// What is wrong with the cap on what a session of a variant may cost, where it is set.
+    #[must_use]
+    pub fn cap_problem(&self, variant: &VariantName, message: impl Into<String>) -> Problem {
+        let path = caps::session_cap(&self.settings, variant.as_str());
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        self.settings.problem(&path, Misfit::from(message.into()))
     }
 
     /// All that changes what sessions do: what a run's digest takes from its config. Files stand

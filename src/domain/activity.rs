@@ -50,7 +50,7 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// How long it was, in seconds: 0 where the clock was set back meanwhile.
+    /// How long it was, in seconds: never less than 0, whatever a trace says.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         (self.ended - self.began).max(0.0)

@@ -3,7 +3,7 @@ use super::{BoxFuture, SessionId};
 /// Where the money of calls is booked, so that it outlives the process: a reservation before the
 /// call, what it cost after it. The store implements it.
 pub trait Books: Send + Sync {
-    /// Books the most that a call can cost; durable once this returns.
+    /// Books what a call can cost; durable once this returns.
     fn reserve(&self, call: Reservation) -> BoxFuture<'_, Result<(), BooksLost>>;
 
     /// Books what a reserved call cost in the end. What is written after it is durable no earlier.
@@ -24,8 +24,11 @@ pub struct Reservation {
     pub on_behalf: OnBehalf,
     /// The model's name in the config.
     pub model: String,
-    /// The most that it can cost, US dollars.
+    /// What it stands at until it is over, US dollars: the most that it can cost, or where that is
+    /// not known, what is.
     pub usd: f64,
+    /// Whether that is the most that it can cost: who charges more has overcharged.
+    pub is_most: bool,
     /// Unix seconds.
     pub ts: f64,
 }
@@ -44,7 +47,7 @@ pub struct Settlement {
 /// On whose behalf a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnBehalf {
-    /// The session; none for the probe of a variant.
+    /// The session; none for a probe.
     pub session: Option<SessionId>,
     /// Its attempt.
     pub attempt: u32,
@@ -63,7 +66,7 @@ pub enum Purpose {
     Judge,
     /// To grade a finished session.
     Grade,
-    /// Whether a variant's endpoint answers at all.
+    /// Whether the endpoint of a variant or judge answers at all.
     Probe,
 }
 

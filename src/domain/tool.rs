@@ -70,3 +70,16 @@ pub enum ToolMode {
     /// The reply is one JSON object `{thought, tool_call | answer}`.
     Json,
 }
+
+/// What is asked of a reply in json mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseFormat {
+    /// That it matches the schema of farm's one object: `response_format` of type `json_schema`.
+    #[default]
+    JsonSchema,
+    /// That it is an object: type `json_object`.
+    JsonObject,
+    /// Nothing: for servers that know no `response_format`.
+    None,
+}

@@ -41,8 +41,8 @@ pub struct Judge {
     opening: Conversation,
 }
 
-/// One question to a judge.
-#[derive(Debug, Clone, Copy)]
+/// One question to a judge. It cannot be printed: a rubric may be sealed.
+#[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// The case whose session is judged; a provider never sees it.
     pub case: &'a CaseId,

@@ -161,6 +161,8 @@ pub enum ModelErrorKind {
     NoReply,
     /// The session may not spend what the next call can cost: a limit of the session, not a failure.
     SessionCost,
+    /// The time of the session was up when it was recorded: a limit of the session, not a failure.
+    SessionTime,
     /// No further call is made: for nobody whom this concerns. Their sessions are not run.
     Stopped(Stop),
     /// The books of money cannot be written.
@@ -207,6 +209,7 @@ impl ModelErrorKind {
             Self::Context => "context",
             Self::NoReply => "no_reply",
             Self::SessionCost => "session_cost",
+            Self::SessionTime => "session_time",
             Self::Stopped(Stop::Endpoint) => "endpoint_parked",
             Self::Stopped(Stop::Model) => "model_out_of_money",
             Self::Stopped(Stop::Run) => "run_out_of_money",

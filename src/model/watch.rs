@@ -21,16 +21,28 @@ pub struct Watch {
 
 #[derive(Debug)]
 struct State {
+    /// What it is at but for waits.
     now: Seen,
-    /// Waits that go on.
-    open: u32,
-    /// When the first of them began, in Unix seconds too, and what was gone on with before it.
-    began: Option<(Instant, f64, Seen)>,
-    /// What the first of them waited for.
-    what: Activity,
+    /// The wait that goes on, if one does.
+    open: Option<Open>,
+    /// How many waits have begun: each has a number.
+    begun: u64,
     waited: Duration,
     /// Waits that are over and have not been taken.
     over: Vec<Wait>,
+}
+
+/// Waits that overlap and go on.
+#[derive(Debug)]
+struct Open {
+    /// When the first of them began.
+    began: Instant,
+    /// The same in Unix seconds.
+    since: f64,
+    /// What the first of them waited for.
+    what: Activity,
+    /// Those that are not over, with their numbers, in the order in which they began.
+    waits: Vec<(u64, Seen)>,
 }
 
 /// What a session is at, and since when.
@@ -46,7 +58,10 @@ pub struct Seen {
 
 /// A wait that goes on until this is dropped.
 #[derive(Debug)]
-pub struct Waiting<'a>(&'a Watch);
+pub struct Waiting<'a> {
+    watch: &'a Watch,
+    number: u64,
+}
 
 impl Watch {
     /// Of a session that is about to think.
@@ -61,16 +76,15 @@ impl Watch {
             clock,
             state: Mutex::new(State {
                 now,
-                open: 0,
-                began: None,
-                what: Activity::Slot,
+                open: None,
+                begun: 0,
                 waited: Duration::ZERO,
                 over: Vec::new(),
             }),
         }
     }
 
-    /// It is at something that is no wait.
+    /// It is at something that is no wait, apart from waits that go on.
     pub fn is_at(&self, activity: Activity) {
         let since = self.clock.now();
         self.state().now = Seen {
@@ -84,26 +98,33 @@ impl Watch {
     #[must_use]
     pub fn waits(&self, what: Activity, expected: Option<Duration>) -> Waiting<'_> {
         let since = self.clock.now();
-        let mut state = self.state();
-        if state.open == 0 {
-            // After the other clock was read: so no wait seems to begin before another has ended.
-            state.began = Some((Instant::now(), since, state.now));
-            state.what = what;
-        }
-        state.open += 1;
-        state.now = Seen {
+        let seen = Seen {
             activity: what,
             since,
             until: expected.map(|expected| since + expected.as_secs_f64()),
         };
-        Waiting(self)
+        let mut state = self.state();
+        let number = state.begun;
+        state.begun += 1;
+        let open = state.open.get_or_insert_with(|| Open {
+            // After the other clock was read: so no wait seems to begin before another has ended.
+            began: Instant::now(),
+            since,
+            what,
+            waits: Vec::new(),
+        });
+        open.waits.push((number, seen));
+        Waiting {
+            watch: self,
+            number,
+        }
     }
 
     /// How long it has waited in all, up to now.
     #[must_use]
     pub fn waited(&self) -> Duration {
         let state = self.state();
-        let open = state.began.map(|(began, ..)| began.elapsed());
+        let open = state.open.as_ref().map(|open| open.began.elapsed());
         state.waited + open.unwrap_or_default()
     }
 
@@ -113,34 +134,35 @@ impl Watch {
         std::mem::take(&mut self.state().over)
     }
 
-    /// What it is at.
+    /// What it is at: the wait that began last of those that go on, if any does.
     #[must_use]
     pub fn seen(&self) -> Seen {
-        self.state().now
+        let state = self.state();
+        let newest = state.open.as_ref().and_then(|open| open.waits.last());
+        newest.map_or(state.now, |(_, seen)| *seen)
     }
 
-    fn ends(&self) {
+    fn ends(&self, number: u64) {
         let ended = self.clock.now();
         let mut state = self.state();
-        state.open -= 1;
-        if state.open > 0 {
+        let Some(open) = &mut state.open else {
+            return;
+        };
+        open.waits.retain(|(of, _)| *of != number);
+        if !open.waits.is_empty() {
             return;
         }
-        if let Some((began, since, before)) = state.began.take() {
-            let waited = began.elapsed();
-            state.waited += waited;
-            state.now = Seen {
-                since: ended,
-                ..before
-            };
-            let what = state.what;
-            state.over.push(Wait {
-                what,
-                began: since,
-                // Not read from the clock, which may have been set meanwhile.
-                ended: since + waited.as_secs_f64(),
-            });
-        }
+        let waited = open.began.elapsed();
+        let wait = Wait {
+            what: open.what,
+            began: open.since,
+            // Not read from the clock, which may have been set meanwhile.
+            ended: open.since + waited.as_secs_f64(),
+        };
+        state.open = None;
+        state.waited += waited;
+        state.now.since = ended;
+        state.over.push(wait);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -150,7 +172,7 @@ impl Watch {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.ends();
+        self.watch.ends(self.number);
     }
 }
 
@@ -187,5 +209,25 @@ mod tests {
         assert_eq!(waits[0].what, Activity::Slot);
         assert_eq!((waits[0].began, waits[0].ended), (100.0, 103.0));
         assert!(watch.take_waits().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_newest_wait_that_goes_on_is_shown() {
+        let watch = Watch::new(Clock::fixed(100.0));
+        let first = watch.waits(Activity::Backoff, Some(9 * SECOND));
+        let second = watch.waits(Activity::Rate, Some(3 * SECOND));
+        let third = watch.waits(Activity::Slot, None);
+        let shown = || (watch.seen().activity, watch.seen().until);
+        assert_eq!(shown(), (Activity::Slot, None));
+        advance(SECOND).await;
+        drop(second);
+        assert_eq!(shown(), (Activity::Slot, None));
+        drop(third);
+        assert_eq!(shown(), (Activity::Backoff, Some(109.0)));
+        drop(first);
+        assert_eq!(shown(), (Activity::Thinking, None));
+        let waits = watch.take_waits();
+        assert_eq!((waits.len(), waits[0].what), (1, Activity::Backoff));
+        assert_eq!(watch.waited(), SECOND);
     }
 }

@@ -138,6 +138,7 @@ impl Crew {
             .map(|(scorer, judge)| Grading {
                 hub: hub.clone(),
                 judge,
+                at_once: concurrency,
                 scorer,
                 shutdown,
                 why,

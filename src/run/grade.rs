@@ -12,16 +12,15 @@ use crate::{
     error::{Context, Error, Result},
     model::{Asked, Caller, Judge, ModelError, ModelErrorKind, Part, Stop, Watch},
     score::{self, Grade, Question},
-    store,
+    store::{self, Write},
 };
-
-/// Sessions that are graded at the same time.
-const AT_ONCE: usize = 16;
 
 /// What grades, and what ends that.
 pub(super) struct Grading {
     pub hub: Arc<Hub>,
     pub judge: Judge,
+    /// Sessions that are graded at the same time.
+    pub at_once: usize,
     pub scorer: ActorRef<score::Message>,
     pub shutdown: Shutdown,
     /// Why the run is to wind down, once it is to.
@@ -36,21 +35,10 @@ enum Graded {
     Stopped(Stopped),
 }
 
-/// Why the model is not asked any more.
+/// Why the model is not asked any more. What the endpoint says to a call that grades is in no error.
 struct Stopped {
     stop: Stop,
-    /// In farm's own words: those of the endpoint may hold what it was asked.
     why: String,
-}
-
-impl Stopped {
-    fn of(stop: Stop, error: ModelError) -> Self {
-        let why = match stop {
-            Stop::Endpoint => error.kind.to_string(),
-            Stop::Model | Stop::Run => error.message,
-        };
-        Self { stop, why }
-    }
 }
 
 impl Grading {
@@ -65,10 +53,17 @@ impl Grading {
                 Ok(None) => {}
                 Ok(Some(Stopped { stop, why })) => {
                     tracing::warn!(reason = why, "grading stopped");
+                    let parked = Write::Parked {
+                        what: "score.judge".into(),
+                        reason: why.as_str().into(),
+                        ts: self.hub.clock.now(),
+                    };
                     last.parked.push(format!("score.judge is not asked any more: {why}"));
                     if stop == Stop::Run {
                         last.wind_down = Some(WindDown::Money);
                     }
+                    // A store that is lost says so when it is closed.
+                    drop(self.hub.store.post(vec![parked]).await);
                 }
                 Err(error) => last.fatal = Some(error),
             },
@@ -107,7 +102,7 @@ impl Grading {
         let mut at_work = FuturesUnordered::new();
         let mut stopped = None;
         loop {
-            while at_work.len() < AT_ONCE
+            while at_work.len() < self.at_once
                 && stopped.is_none()
                 && !self.shutdown.wind_down.is_cancelled()
                 && let Some(id) = waiting.next()
@@ -131,12 +126,15 @@ impl Grading {
             reply
         });
         let mut grades = Vec::new();
+        let watched = Watched::begin(&self.hub, id);
         for question in questions.internal(broke)? {
-            let grade = match self.ask(id, attempt, &record.key, &question).await {
+            let asked = self.ask(watched.caller(attempt), &record.key, id, &question);
+            let grade = match asked.await {
                 Ok(grade) => Ok(grade),
                 Err(error) => match error.kind {
                     ModelErrorKind::Stopped(stop) => {
-                        return Ok(Graded::Stopped(Stopped::of(stop, error)));
+                        let why = error.message;
+                        return Ok(Graded::Stopped(Stopped { stop, why }));
                     }
                     ModelErrorKind::BooksLost => {
                         // Only the store knows what became of it.
@@ -166,23 +164,11 @@ impl Grading {
 
     async fn ask(
         &self,
-        id: SessionId,
-        attempt: u32,
+        caller: Caller,
         key: &SessionKey,
+        id: SessionId,
         question: &Question,
     ) -> Result<Grade, ModelError> {
-        let watch = Watch::new(self.hub.clock.clone());
-        watch.is_at(Activity::Scorer);
-        let caller = Caller {
-            on_behalf: OnBehalf {
-                session: Some(id),
-                attempt,
-                turn: 0,
-                purpose: Purpose::Grade,
-            },
-            watch: Arc::new(watch),
-            purse: None,
-        };
         let plan = &self.hub.plan;
         let task = &plan.cases[plan.grid.cell(id).case].case.task;
         let mut parts = vec![Part::new("task", task)];
@@ -199,6 +185,40 @@ impl Grading {
             score: graded.score,
             passed: graded.passed,
         })
+    }
+}
+
+/// A session that is being graded, shown until this is dropped.
+struct Watched<'a> {
+    hub: &'a Hub,
+    id: SessionId,
+    watch: Arc<Watch>,
+}
+
+impl<'a> Watched<'a> {
+    fn begin(hub: &'a Hub, id: SessionId) -> Self {
+        let watch = hub.watches.begin(id, &hub.clock);
+        watch.is_at(Activity::Scorer);
+        Self { hub, id, watch }
+    }
+
+    fn caller(&self, attempt: u32) -> Caller {
+        Caller {
+            on_behalf: OnBehalf {
+                session: Some(self.id),
+                attempt,
+                turn: 0,
+                purpose: Purpose::Grade,
+            },
+            watch: self.watch.clone(),
+            purse: None,
+        }
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.hub.watches.end(self.id);
     }
 }
 

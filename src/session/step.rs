@@ -283,6 +283,7 @@ fn limit(error: ModelErrorKind) -> Option<Limit> {
     match error {
         ModelErrorKind::Context => Some(Limit::Context),
         ModelErrorKind::SessionCost => Some(Limit::CostUsd),
+        ModelErrorKind::SessionTime => Some(Limit::Seconds),
         _ => None,
     }
 }

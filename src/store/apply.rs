@@ -51,8 +51,8 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 ON CONFLICT (session, attempt, turn) DO NOTHING";
 
 const RESERVE: &str = "
-INSERT INTO call (id, session, attempt, turn, purpose, model, reserved_usd, ts)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+INSERT INTO call (id, session, attempt, turn, purpose, model, reserved_usd, is_most, ts)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 const SETTLE: &str = "
 UPDATE call SET cost_usd = ?2, kept = ?3 WHERE id = ?1 AND cost_usd IS NULL";
@@ -224,6 +224,7 @@ impl<'c> Statements<'c> {
             of.purpose.as_str(),
             &call.model,
             call.usd,
+            call.is_most,
             call.ts,
         ))
     }

@@ -19,7 +19,7 @@ use crate::{
 const MONEY: &str = "
 WITH booked AS (
   SELECT id, model, purpose, kept, coalesce(cost_usd, reserved_usd) AS usd,
-    max(coalesce(cost_usd, 0.0) - reserved_usd, 0.0) AS above
+    CASE WHEN is_most THEN max(coalesce(cost_usd, 0.0) - reserved_usd, 0.0) ELSE 0.0 END AS above
   FROM call)
 SELECT model, count(*), total(usd), total(usd) FILTER (WHERE kept = 0 AND purpose <> 'probe'),
   total(usd) FILTER (WHERE purpose IN ('judge', 'grade')),
@@ -33,7 +33,7 @@ FROM booked GROUP BY model";
 /// stands by now.
 pub(super) fn settle_all(conn: &Connection) -> rusqlite::Result<()> {
     const SETTLE: &str = "
-      UPDATE call SET cost_usd = coalesce(reserved_usd, 0.0), kept = 0 WHERE cost_usd IS NULL;
+      UPDATE call SET cost_usd = reserved_usd, kept = 0 WHERE cost_usd IS NULL;
       UPDATE call SET kept = 0 WHERE kept = 1 AND purpose = 'turn'
         AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.session = call.session
           AND turn.attempt = call.attempt AND turn.turn = call.turn);
@@ -96,7 +96,7 @@ pub struct Spent {
     pub judges_usd: f64,
     /// Of that, to probe endpoints.
     pub probes_usd: f64,
-    /// Calls that cost more than was reserved for them.
+    /// Calls that cost more than was reserved for them, where that was the most that they could.
     pub overcharges: u64,
     /// How much more.
     pub overcharged_usd: f64,

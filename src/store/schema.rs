@@ -95,9 +95,10 @@ CREATE TABLE run (id TEXT NOT NULL) STRICT;
 ";
 
 /// What live models need. `session.waits` is what is left of its waits when a session ends. `call`
-/// holds the books: `cost_usd` and `kept` are null while a call is in flight. `activity` is what
-/// sessions in flight were at when `look` says, and gone when nobody is at work. `judged` holds
-/// what a model said of the steps of a turn after they ran.
+/// holds the books: `cost_usd` and `kept` are null while a call is in flight; `reserved_usd` is the
+/// most that it can cost if `is_most`, else what is known of that. `activity` is what sessions in
+/// flight were at when `look` says, and gone when nobody is at work. `judged` holds what a model said
+/// of the steps of a turn after they ran.
 const V3: &str = "
 ALTER TABLE session ADD COLUMN served TEXT;
 ALTER TABLE session ADD COLUMN waits TEXT;
@@ -109,6 +110,7 @@ CREATE TABLE call (
   purpose TEXT NOT NULL,
   model TEXT NOT NULL,
   reserved_usd REAL NOT NULL,
+  is_most INTEGER NOT NULL,
   cost_usd REAL,
   kept INTEGER,
   ts REAL NOT NULL
@@ -146,7 +148,7 @@ PRAGMA temp_store = MEMORY;
 CREATE TEMP VIEW session AS SELECT *, NULL AS served, NULL AS waits FROM main.session;
 CREATE TEMP TABLE call (
   id INTEGER, session INTEGER, attempt INTEGER, purpose TEXT, model TEXT, reserved_usd REAL,
-  cost_usd REAL, kept INTEGER);
+  is_most INTEGER, cost_usd REAL, kept INTEGER);
 CREATE TEMP TABLE activity (session INTEGER, activity TEXT, since REAL, until REAL);
 CREATE TEMP TABLE look (at REAL);
 CREATE TEMP TABLE parked (what TEXT, reason TEXT, ts REAL);

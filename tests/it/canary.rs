@@ -393,7 +393,7 @@ fn an_endpoint_that_quotes_what_it_is_asked_gives_nothing_away() {
     assert_clean("the log", &fs::read(folder.path("run.log")).unwrap());
     assert_folder_clean(&folder.path("run"));
     assert!(folder.read("run.log").contains("a call failed"));
-    let parked = "parked: score.judge is not asked any more: endpoint_parked";
+    let parked = "parked: score.judge is not asked any more: auth: model judge at 127.0.0.1:";
     assert!(said.stderr.contains(parked), "{}", said.stderr);
 
     let asked = agents.lock().unwrap();

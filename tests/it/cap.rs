@@ -63,3 +63,28 @@ fn a_cap_that_could_not_hold_and_one_that_is_none() {
         );
     }
 }
+
+#[test]
+fn a_session_that_could_not_pay_its_first_call_is_refused() {
+    let folder = Folder::with_one_case();
+    let priced = "price = { input = 1.0, output = 1000.0 }\nparameters = { max_tokens = 100 }\n";
+    let live = LIVE.replace("api_key_env = \"A_KEY\"\n", priced);
+    folder.write(
+        "farm.toml",
+        live.clone() + "[session]\nmax_cost_usd = 0.05\n",
+    );
+    for command in ["run", "check"] {
+        let args = [command, "cases.jsonl", "--config", "farm.toml"];
+        let said = folder
+            .farm(args.iter().chain(&["--sealed", "sealed.jsonl"]))
+            .exits(2)
+            .stderr;
+        let words =
+            "session.max_cost_usd: a session may spend 0.05 USD, and the first call of case ";
+        assert!(said.contains(words), "{said}");
+        assert!(
+            said.contains("at 127.0.0.1:9 is reserved at 0.10"),
+            "{said}"
+        );
+    }
+}

@@ -344,3 +344,41 @@ fn check_says_what_is_not_recorded() {
         "{said}"
     );
 }
+
+/// A session whose time was up is so in a replay, at once; with more time it lacks a reply.
+#[test]
+fn a_session_whose_time_was_up_is_replayed() {
+    let folder = recorded();
+    let timed = |config: String, seconds: &str| {
+        config.replace(
+            "[session]\n",
+            &format!("[session]\nmax_seconds = {seconds}\n"),
+        )
+    };
+    let slow = config("kind = \"scripted\"\nlatency_ms = 60000");
+    let replay = replay_of("slow/v");
+    folder
+        .write("slow.toml", timed(slow, "0.25"))
+        .write("replay.toml", timed(replay.clone(), "0.25"))
+        .write("longer.toml", timed(replay, "0.5"));
+    let case = ["--case", "file"];
+    assert_eq!(run(&folder, "slow.toml", "slow", &case).0, 0);
+    let summary = folder.read("slow/summary.json");
+    let end = |run: &str| {
+        folder
+            .lines(&format!("{run}/traces/v/file.jsonl"))
+            .pop()
+            .unwrap()
+    };
+    assert_eq!(end("slow")["limit"], "seconds");
+    assert_eq!(run(&folder, "replay.toml", "replayed", &case).0, 0);
+    assert_eq!(folder.read("replayed/summary.json"), summary);
+    assert_eq!(end("replayed")["limit"], "seconds");
+    let said = run(&folder, "longer.toml", "longer", &case);
+    assert_eq!(said.0, 3, "{}", said.1);
+    let error = end("longer")["error"].to_string();
+    assert!(
+        error.contains("ended after 0 turns: budget_exhausted of seconds"),
+        "{error}"
+    );
+}

@@ -129,8 +129,11 @@ fn runs_that_other_models_graded_are_not_compared() {
     let same = fs::read_to_string(folder.path("configs/farm.toml")).unwrap();
     let other = same.replace("[score]\njudge = \"judge\"", "[score]\njudge = \"strict\"");
     assert_ne!(same, other);
-    let strict = "[models.strict]\nkind = \"scripted\"\nscripts = \"../judge.jsonl\"\n";
-    folder.write("configs/farm.toml", other + strict);
+    let strict = "[models.strict]\nkind = \"scripted\"\nscripts = \"../strict.jsonl\"\n";
+    let scripts = folder.read("judge.jsonl").replace("0.75", "0.6");
+    folder
+        .write("configs/farm.toml", other + strict)
+        .write("strict.jsonl", scripts);
     folder.run_into("strict").exits(0);
     let said = folder.farm(["compare", "run", "strict"]).exits(2);
     assert!(

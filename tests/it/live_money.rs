@@ -1,6 +1,12 @@
 //! The cap is a cap: of a run, of a model and of a session, whatever providers say of their prices.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use farm::{
     domain::Price,
@@ -9,14 +15,12 @@ use farm::{
 use serde_json::json;
 
 use crate::{
-    http::until,
     live::{
-        args, assert_covered, booked, ends, folder, ledger, model, of_variant, parked, run,
-        sessions, solve, suite,
+        assert_covered, booked, ends, folder, ledger, model, of_variant, parked, run, sessions,
+        solve, suite,
     },
-    running::Running,
     served::{Served, serving},
-    stub::{Say, Stub, http, says},
+    stub::{Say, Stub, http},
 };
 
 /// A call of the suite costs about 0.0017 USD at this price, and is reserved at about 0.008.
@@ -151,55 +155,6 @@ fn a_session_spends_no_more_than_it_may() {
 }
 
 #[test]
-fn what_a_session_has_spent_is_not_forgotten_when_it_goes_on() {
-    // A call may cost a little more than a dollar, and nobody says what it did. The second one comes
-    // to nothing: it is broken off by the endpoint, or by those who interrupt the run.
-    for breaks in [true, false] {
-        let folder = folder(1);
-        let stub = Stub::start(move |asked| match asked.n {
-            0 => {
-                let call = json!({"id": "a", "type": "function", "function": {
-                    "name": "calculator", "arguments": "{\"expression\": \"10 * 7\"}"}});
-                let message = json!({"role": "assistant", "tool_calls": [call]});
-                let body = json!({"choices": [{"index": 0, "message": message}]});
-                http("200 OK", "", &body.to_string())
-            }
-            1 if breaks => Say::Bytes(String::new()),
-            1 => Say::Hang,
-            _ => says(&solve(asked.task())),
-        });
-        let table = "price = { input = 1, output = 1 }\nparameters = { max_tokens = 1000000 }\n\
-                     max_tries = 1\n";
-        let config = model("m", &stub.base_url(), table) + "[session]\nmax_cost_usd = 2.5\n";
-        folder.write("live.toml", config);
-        let more = ["--quiet", "--no-probe"];
-        if breaks {
-            run(&folder, "live.toml", &more).exits(0);
-            let restarts = &folder.json("run/manifest.json")["totals"]["restarts"];
-            assert_eq!(restarts, 1);
-        } else {
-            let mut farm = Running::start(&folder, args("live.toml", &more));
-            until(|| stub.counts().asked == 2);
-            farm.signal("TERM");
-            // Two that are not heard yet are one.
-            farm.until("winding down");
-            farm.signal("TERM");
-            assert_eq!(farm.end().0, Some(3));
-            folder.farm(["resume", "run", "--quiet"]).exits(0);
-        }
-        let end = ends(&folder).remove("m/p-0/0").unwrap();
-        assert_eq!(
-            (&end["status"], &end["limit"]),
-            (&json!("budget_exhausted"), &json!("cost_usd")),
-            "{end}"
-        );
-        assert_eq!(stub.counts().asked, 2, "a third may cost too much");
-        let booked = booked(&folder);
-        assert!(booked > 2.0 && booked <= 2.5, "{booked}");
-    }
-}
-
-#[test]
 fn whatever_providers_say_of_their_prices() {
     let cap_usd = 0.3;
     for reports in [Reports::None, Reports::Tokens, Reports::Less, Reports::More] {
@@ -329,4 +284,99 @@ fn a_cap_without_a_price_begins_nothing() {
     assert!(said.stderr.contains("price"), "{}", said.stderr);
     assert_eq!(stub.counts().asked, 0);
     assert!(!folder.path("run").exists());
+}
+
+#[test]
+fn a_resume_at_its_cap_asks_nobody_and_a_probe_that_failed_is_booked() {
+    let folder = folder(3);
+    let fails = Arc::new(AtomicBool::new(false));
+    let stub = {
+        let fails = fails.clone();
+        Stub::start(move |asked| match fails.load(Ordering::SeqCst) {
+            // Broken off: it may have cost what it was reserved at.
+            true => Say::Bytes("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_owned()),
+            false => {
+                let message = json!({"role": "assistant", "content": solve(asked.task())});
+                http(
+                    "200 OK",
+                    "",
+                    &json!({"choices": [{"message": message}]}).to_string(),
+                )
+            }
+        })
+    };
+    // A call without usage is settled at its reservation: 0.1 USD.
+    let table = "price = { input = 0.0, output = 1000.0 }\nparameters = { max_tokens = 100 }\n\
+                 max_tries = 1\n";
+    let config =
+        |cap: &str| model("m", &stub.base_url(), table) + &format!("[run]\nmax_cost_usd = {cap}\n");
+    folder.write("live.toml", config("0.15"));
+    run(&folder, "live.toml", &["--quiet", "--no-probe"]).exits(3);
+    assert_eq!(stub.counts().asked, 1);
+    let resume = ["resume", "run", "--quiet", "--config", "live.toml"];
+    folder.farm(resume).exits(3);
+    assert_eq!(stub.counts().asked, 1, "no call fits any more");
+
+    folder.write("live.toml", config("0.35"));
+    fails.store(true, Ordering::SeqCst);
+    folder.farm(resume).exits(2);
+    assert_eq!(stub.counts().asked, 2, "the probe");
+    fails.store(false, Ordering::SeqCst);
+    folder.farm(resume).exits(3);
+    // 0.2 of 0.35 were booked: one more call fits, and that is the probe.
+    assert_eq!(stub.counts().asked, 3);
+    folder.write("live.toml", config("5"));
+    folder.farm(resume).exits(0);
+    assert_eq!(ledger(&folder, "passed"), 3);
+}
+
+/// Where the config has no price or no limit of replies, nothing tells what a call can cost at most.
+#[test]
+fn nobody_overcharges_where_no_most_is_known() {
+    let folder = folder(2);
+    let stub = Stub::start(|asked| {
+        let mut usage = json!({"prompt_tokens": 10, "completion_tokens": 100_000});
+        if asked.body["model"] == "told" {
+            usage["cost"] = json!(0.25);
+        }
+        let message = json!({"role": "assistant", "content": "70"});
+        let body = json!({"choices": [{"index": 0, "message": message}], "usage": usage});
+        http("200 OK", "", &body.to_string())
+    });
+    let told = model("told", &stub.base_url(), "").replace("\"m\"", "\"told\"");
+    let price = "price = { input = 1, output = 10 }";
+    let priced = model("priced", &stub.base_url(), price);
+    folder.write("live.toml", format!("{told}{priced}"));
+    run(&folder, "live.toml", &["--quiet", "--no-probe"]).exits(0);
+    let summary = folder.json("run/summary.json");
+    assert!(summary.get("overcharges").is_none(), "{summary}");
+    let want = 2.0 * (0.25 + 10.0 / 1e6 + 1.0);
+    assert!((booked(&folder) - want).abs() < 1e-9, "{}", booked(&folder));
+}
+
+/// A session that may not spend what its next call can cost ends so in a replay too.
+#[test]
+fn a_session_out_of_money_is_replayed() {
+    let folder = folder(2);
+    let server = serve(2, 2, |options| options);
+    let session = "[session]\nmax_cost_usd = 0.009\n";
+    let live = model("m", &base_url(&server), TABLE);
+    let replay =
+        "[models.m]\nkind = \"cassette\"\nfrom = \"run\"\nparameters = { max_tokens = 100 }\n";
+    folder
+        .write("live.toml", format!("{session}{live}"))
+        .write("replay.toml", format!("{session}{replay}"));
+    let seeds = ["--seeds", "2", "--quiet", "--no-probe"];
+    run(&folder, "live.toml", &seeds).exits(0);
+    let ended = ends(&folder);
+    assert!(
+        ended.values().all(|end| end["limit"] == "cost_usd"),
+        "{ended:?}"
+    );
+    let args = "run cases.jsonl --sealed sealed.jsonl --config replay.toml --out again --seeds 2";
+    folder.farm(args.split(' ')).exits(0);
+    assert_eq!(
+        folder.read("again/summary.json"),
+        folder.read("run/summary.json")
+    );
 }

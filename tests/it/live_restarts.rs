@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::{
-    live::{ends, folder, ledger, model, query, run, sessions, solve},
-    stub::{Gate, Say, Stub, error, message, says},
+    http::until,
+    live::{args, booked, ends, folder, ledger, model, query, run, sessions, solve},
+    running::Running,
+    stub::{Gate, Say, Stub, error, http, message, says},
     support::Folder,
 };
 
@@ -132,4 +134,53 @@ fn calls_that_hang_come_to_an_end_by_themselves() {
     let error = error.as_str().unwrap();
     assert!(error.starts_with("timeout: model m at "), "{error}");
     assert!(error.contains("no whole reply within 0.5 s"), "{error}");
+}
+
+#[test]
+fn what_a_session_has_spent_is_not_forgotten_when_it_goes_on() {
+    // A call may cost a little more than a dollar, and nobody says what it did. The second one comes
+    // to nothing: it is broken off by the endpoint, or by those who interrupt the run.
+    for breaks in [true, false] {
+        let folder = folder(1);
+        let stub = Stub::start(move |asked| match asked.n {
+            0 => {
+                let call = json!({"id": "a", "type": "function", "function": {
+                    "name": "calculator", "arguments": "{\"expression\": \"10 * 7\"}"}});
+                let message = json!({"role": "assistant", "tool_calls": [call]});
+                let body = json!({"choices": [{"index": 0, "message": message}]});
+                http("200 OK", "", &body.to_string())
+            }
+            1 if breaks => Say::Bytes(String::new()),
+            1 => Say::Hang,
+            _ => says(&solve(asked.task())),
+        });
+        let table = "price = { input = 1, output = 1 }\nparameters = { max_tokens = 1000000 }\n\
+                     max_tries = 1\n";
+        let config = model("m", &stub.base_url(), table) + "[session]\nmax_cost_usd = 2.5\n";
+        folder.write("live.toml", config);
+        let more = ["--quiet", "--no-probe"];
+        if breaks {
+            run(&folder, "live.toml", &more).exits(0);
+            let restarts = &folder.json("run/manifest.json")["totals"]["restarts"];
+            assert_eq!(restarts, 1);
+        } else {
+            let mut farm = Running::start(&folder, args("live.toml", &more));
+            until(|| stub.counts().asked == 2);
+            farm.signal("TERM");
+            // Two that are not heard yet are one.
+            farm.until("winding down");
+            farm.signal("TERM");
+            assert_eq!(farm.end().0, Some(3));
+            folder.farm(["resume", "run", "--quiet"]).exits(0);
+        }
+        let end = ends(&folder).remove("m/p-0/0").unwrap();
+        assert_eq!(
+            (&end["status"], &end["limit"]),
+            (&json!("budget_exhausted"), &json!("cost_usd")),
+            "{end}"
+        );
+        assert_eq!(stub.counts().asked, 2, "a third may cost too much");
+        let booked = booked(&folder);
+        assert!(booked > 2.0 && booked <= 2.5, "{booked}");
+    }
 }

@@ -30,3 +30,25 @@ fn the_local_results_come_out_the_same_from_their_cassette() {
         .output();
     assert!(diff.unwrap().status.success(), "traces differ");
 }
+
+#[test]
+fn a_published_session_is_shown_from_its_files() {
+    let show = |session: &str| {
+        let args = ["trace", "show", session, "--run", "results/local-smollm2"];
+        let output = farm().args(args).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let (code, shown, said) = show("smollm2/arith-001/0");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(shown.contains("17 * 23 = 343"), "{shown}");
+    assert!(
+        shown.ends_with("failed: answer_number, tool_called\n"),
+        "{shown}"
+    );
+    assert_eq!(show("smollm2/arith-001/12").0, Some(2));
+}

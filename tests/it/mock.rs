@@ -394,7 +394,7 @@ fn options_that_are_wrong_are_named() {
       --model: unknown model `scripter`; known are scripted; did you mean `scripted`?
     "#);
     insta::assert_snapshot!(refused(&["--key-env", "FARM_NO_SUCH_KEY"]), @r#"
-    error: --key-env: the variable FARM_NO_SUCH_KEY holds no key
+    error: --key-env: the environment variable FARM_NO_SUCH_KEY is not set
     hint: set it for the server and for the runs that ask it
     "#);
     insta::assert_snapshot!(refused(&["--seeds", "5..3"]), @r#"

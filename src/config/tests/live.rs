@@ -1,6 +1,7 @@
 //! Models that are asked over the network, cassettes, judges, and caps on what they cost.
 
 use super::*;
+use crate::domain::ResponseFormat;
 
 const LIVE: &str = r#"
 [run]

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value};
 
 use super::{Model, ModelError, ModelErrorKind, Options, Reply, Request, Retry};
-use crate::domain::{BoxFuture, Limit, Price, ToolMode, Usage};
+use crate::domain::{BoxFuture, Limit, Limits, Price, ToolMode, Usage};
 
 pub use tape::Tape;
 
@@ -31,6 +31,8 @@ pub struct Source {
     pub text_calls: Option<bool>,
     /// Whether the model got its reasoning back.
     pub send_reasoning: Option<bool>,
+    /// What a session might spend, as far as limits are those of the variant; none: it is not known.
+    pub limits: Option<Limits>,
     /// What its replies cost where they do not say so themselves.
     pub cost: Cost,
 }
@@ -54,6 +56,7 @@ pub struct Cassette {
     tape: Arc<Tape>,
     source: Arc<Source>,
     options: Options,
+    limits: Limits,
 }
 
 impl Cassette {
@@ -70,7 +73,15 @@ impl Cassette {
             tape,
             source,
             options,
+            limits: Limits::default(),
         }
+    }
+
+    /// For sessions with these limits. Where a recorded session was ended by the limit on its money or
+    /// time, so is one that may spend as much: no reply tells of it.
+    #[must_use]
+    pub fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     async fn reply(&self, request: &Request<'_>) -> Result<Reply, ModelError> {
@@ -92,14 +103,49 @@ impl Cassette {
         // A trace is read again, which may take its time.
         let found = tokio::task::spawn_blocking(move || explain::find(&asked, &session, &source));
         match found.await {
-            Ok(explain::Found::Over(Some(Limit::Context), _)) => Err(ModelError {
-                kind: ModelErrorKind::Context,
-                message: "the endpoint refused the recorded request for its length".to_owned(),
-                retry: Retry::No,
-            }),
-            Ok(found) => Err(self.lacks(request, &found.to_string())),
+            Ok(found) => Err(self
+                .limit(&found)
+                .unwrap_or_else(|| self.lacks(request, &found.to_string()))),
             Err(_) => Err(self.lacks(request, "what differs was not found")),
         }
+    }
+
+    /// The limit that ended the recorded session, if it ends this one too.
+    fn limit(&self, found: &explain::Found) -> Option<ModelError> {
+        let as_recorded = |of: fn(&Limits) -> Option<f64>| {
+            let recorded = of(self.source.limits.as_ref()?);
+            recorded.filter(|_| recorded == of(&self.limits))
+        };
+        let &explain::Found::Over(Some(limit), _) = found else {
+            return None;
+        };
+        let (kind, message) = match limit {
+            Limit::Context => (
+                ModelErrorKind::Context,
+                "the endpoint refused the recorded request for its length",
+            ),
+            Limit::CostUsd => {
+                as_recorded(|limits| limits.max_cost_usd)?;
+                (
+                    ModelErrorKind::SessionCost,
+                    "the recorded session might not spend what the request could cost",
+                )
+            }
+            Limit::Seconds => {
+                as_recorded(|limits| limits.max_seconds)?;
+                (
+                    ModelErrorKind::SessionTime,
+                    "the time of the recorded session was up",
+                )
+            }
+            // Those end the session itself, before it asks.
+            Limit::Steps | Limit::Tokens => return None,
+        };
+        Some(ModelError {
+            kind,
+            message: message.to_owned(),
+            retry: Retry::No,
+        })
     }
 
     fn lacks(&self, request: &Request<'_>, why: &str) -> ModelError {

@@ -137,12 +137,22 @@ fn recording(folder: &Path) {
     let steps = json!({"status": "budget_exhausted", "limit": "steps"});
     let context = json!({"status": "budget_exhausted", "limit": "context"});
     let lost = json!({"status": "model_error", "error": "timeout: no answer in 600 s"});
-    let b = [steps, context, lost];
+    let cost = json!({"status": "budget_exhausted", "limit": "cost_usd"});
+    let seconds = json!({"status": "budget_exhausted", "limit": "seconds"});
+    let b = [steps, context, lost, cost, seconds];
     let b: String = (0..)
         .zip(&b)
         .map(|(seed, end)| trace_of("b", seed, &turns[..1], end))
         .collect();
     fs::write(folder.join("b.jsonl"), b).unwrap();
+}
+
+fn limits() -> Limits {
+    Limits {
+        max_cost_usd: Some(0.25),
+        max_seconds: Some(30.0),
+        ..Limits::default()
+    }
 }
 
 fn source(cost: Cost) -> Source {
@@ -155,6 +165,7 @@ fn source(cost: Cost) -> Source {
         tool_mode: Some(way.mode),
         text_calls: Some(false),
         send_reasoning: Some(false),
+        limits: Some(limits()),
         cost,
     }
 }
@@ -418,6 +429,47 @@ async fn a_request_that_was_too_long_is_so_again() {
     go_on(&mut other, &[(call("17 * 23"), &["392"])]);
     let error = ask(&cassette, "b", 1, &other).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::NoReply);
+}
+
+/// A session that its money or time ended does so again, if it may spend as much.
+#[tokio::test]
+async fn a_limit_ends_a_session_that_has_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    recording(dir.path());
+    let cassette = cassette(dir.path(), Cost::Nothing);
+    let mut conversation = Way::default().conversation();
+    go_on(&mut conversation, &recorded_turns()[..1]);
+    let other = Limits {
+        max_cost_usd: Some(0.5),
+        max_seconds: Some(60.0),
+        ..limits()
+    };
+    let unknown = Cassette {
+        source: Arc::new(Source {
+            limits: None,
+            ..source(Cost::Nothing)
+        }),
+        ..cassette.clone().within(limits())
+    };
+    use ModelErrorKind::{Context, NoReply, SessionCost, SessionTime};
+    let table = [
+        (
+            cassette.clone().within(limits()),
+            [Context, SessionCost, SessionTime],
+        ),
+        (cassette.clone().within(other), [Context, NoReply, NoReply]),
+        (
+            cassette.within(Limits::default()),
+            [Context, NoReply, NoReply],
+        ),
+        (unknown, [Context, NoReply, NoReply]),
+    ];
+    for (cassette, kinds) in table {
+        for (seed, kind) in [1, 3, 4].into_iter().zip(kinds) {
+            let error = ask(&cassette, "b", seed, &conversation).await.unwrap_err();
+            assert_eq!(error.kind, kind, "{seed} {:?}: {error}", cassette.limits);
+        }
+    }
 }
 
 #[tokio::test]

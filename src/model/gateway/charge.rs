@@ -14,20 +14,20 @@ pub enum Reach {
 }
 
 /// US dollars of a call: what the provider says, else its tokens at their price, else all that was
-/// reserved for it (`most`), unless it cannot have cost anything. None when nobody knows.
+/// reserved for it, unless it cannot have cost anything. None when nobody knows.
 #[must_use]
 pub fn charge(
     is_reply: bool,
     reach: Reach,
     usage: Option<Usage>,
     price: Option<Price>,
-    most: Option<f64>,
+    reserved: Option<f64>,
 ) -> Option<f64> {
     let told = usage.and_then(|usage| usage.cost_usd);
     let counted = || price?.of(&usage?);
     let otherwise = || match reach {
         Reach::Nowhere | Reach::Refused if !is_reply => Some(0.0),
-        _ => most,
+        _ => reserved,
     };
     told.or_else(counted).or_else(otherwise)
 }

@@ -20,7 +20,7 @@ pub use till::Till;
 
 use self::{
     retry::{After, Tries, Wish, after},
-    slots::{Ended, Slot},
+    slots::{How, Slot},
 };
 use super::{Caller, ModelError, ModelErrorKind, Retry, Stop, money::Hold};
 use crate::domain::{Activity, BooksLost, Price, Purpose, Usage};
@@ -46,9 +46,9 @@ pub struct Line {
     pub max_tries: u32,
 }
 
-/// A call, whoever it is sent by.
+/// A call that is to go out, whoever it is sent by.
 #[derive(Clone, Copy)]
-pub struct Call<'a> {
+pub struct Outgoing<'a> {
     /// On whose behalf.
     pub caller: &'a Caller,
     /// What its pauses are drawn from.
@@ -69,6 +69,22 @@ pub struct Sent<T> {
     pub retry_after: Option<Duration>,
 }
 
+/// What a call stands at until it is over.
+#[derive(Clone, Copy)]
+struct Stake {
+    usd: f64,
+    /// Whether that is the most that it can cost.
+    is_most: bool,
+}
+
+/// A call that is reserved in the money of the run and in its books.
+struct Reserved {
+    hold: Hold,
+    /// Its number in the books.
+    number: u64,
+    stake: Stake,
+}
+
 impl Line {
     /// Makes a call: as often as it takes, and as may be. `send` sends it once. Dropping the future
     /// abandons the call; what was sent by then is taken to cost all that it can.
@@ -77,7 +93,7 @@ impl Line {
     /// When the endpoint gave no reply; when no further call is made for this caller.
     pub async fn call<T, F: Future<Output = Sent<T>>>(
         &self,
-        call: Call<'_>,
+        call: Outgoing<'_>,
         send: impl Fn() -> F,
     ) -> Result<T, ModelError> {
         let mut tries = Tries::default();
@@ -130,63 +146,78 @@ impl Line {
     /// Sends a call once, when it may be; with when its end was known.
     async fn once<T, F: Future<Output = Sent<T>>>(
         &self,
-        call: Call<'_>,
+        call: Outgoing<'_>,
         send: &impl Fn() -> F,
     ) -> Result<(Sent<T>, Instant), ModelError> {
-        let most = self
-            .price
-            .map(|price| price.at_most(call.bytes, self.output_limit.unwrap_or(0)));
+        let stake = self.stake(call.bytes);
         // An estimate: four bytes a token.
         let tokens = call.bytes as u64 / 4 + self.output_limit.unwrap_or(0);
         // It may be parked meanwhile: then nobody waits for its money, slots and rates any longer.
-        let ready = self.endpoint.unless_parked(self.ready(call, most, tokens));
-        let (mut hold, mut slot) = ready.await??;
+        let ready = self.endpoint.unless_parked(self.ready(call, stake, tokens));
+        let (hold, mut slot) = ready.await??;
         if self.till.is_interrupted() {
             // What is ready may be so since others were dropped already.
             std::future::pending::<()>().await;
         }
-        let mut booked = None;
-        if let (Some(hold), Some(usd)) = (&mut hold, most) {
-            booked = Some(self.book(call, usd).await?);
-            hold.sent();
-        }
+        let reserved = match hold {
+            None => None,
+            Some((mut hold, stake)) => {
+                let number = self.book(call, stake).await?;
+                hold.sent();
+                Some(Reserved {
+                    hold,
+                    number,
+                    stake,
+                })
+            }
+        };
         slot.sent();
         let sent = send().await;
         let told = Instant::now();
         let ended = match &sent.reply {
-            Ok(_) => Ended::Succeeded,
-            Err(e) if e.kind == ModelErrorKind::RateLimited => Ended::Refused,
-            Err(_) => Ended::Failed,
+            Ok(_) => How::Succeeded,
+            Err(e) if e.kind == ModelErrorKind::RateLimited => How::Refused,
+            Err(_) => How::Failed,
         };
         slot.ended(ended);
-        if ended != Ended::Refused {
+        if ended != How::Refused {
             self.endpoint.answers(told);
         }
         if let Some(used) = sent.usage.and_then(|u| Some(u.tokens_in? + u.tokens_out?)) {
             self.endpoint.used(tokens, used);
         }
-        self.settle(call, &sent, hold, (booked, most)).await?;
+        self.settle(call, &sent, reserved).await?;
         Ok((sent, told))
+    }
+
+    /// What a call of so many bytes stands at: the most that it can cost, or, where replies have no
+    /// limit, what its request can; none where no price is known.
+    fn stake(&self, bytes: usize) -> Option<Stake> {
+        let usd = self.price?.at_most(bytes, self.output_limit.unwrap_or(0));
+        Some(Stake {
+            usd,
+            is_most: self.output_limit.is_some(),
+        })
     }
 
     /// Waits until a call may be made: for money, a slot and the rates.
     async fn ready(
         &self,
-        call: Call<'_>,
-        most: Option<f64>,
+        call: Outgoing<'_>,
+        stake: Option<Stake>,
         tokens: u64,
-    ) -> Result<(Option<Hold>, Slot<'_>), ModelError> {
+    ) -> Result<(Option<(Hold, Stake)>, Slot<'_>), ModelError> {
         let watch = &call.caller.watch;
-        let hold = match most {
+        let hold = match stake {
             None => None,
-            Some(usd) => Some(self.reserve(call, usd).await?),
+            Some(stake) => Some((self.reserve(call, stake.usd).await?, stake)),
         };
         let slot = self.endpoint.slot(watch).await;
         self.endpoint.pace(tokens, watch).await;
         Ok((hold, slot))
     }
 
-    async fn reserve(&self, call: Call<'_>, usd: f64) -> Result<Hold, ModelError> {
+    async fn reserve(&self, call: Outgoing<'_>, usd: f64) -> Result<Hold, ModelError> {
         let purse = call.caller.purse.as_ref();
         if purse.is_some_and(|purse| !purse.may_spend(usd)) {
             return Err(ModelError {
@@ -203,36 +234,44 @@ impl Line {
     }
 
     /// Makes a reservation durable; gives its number.
-    async fn book(&self, call: Call<'_>, usd: f64) -> Result<u64, ModelError> {
+    async fn book(&self, call: Outgoing<'_>, stake: Stake) -> Result<u64, ModelError> {
         let on_behalf = call.caller.on_behalf;
-        let booked = self.till.reserve(on_behalf, &self.model, usd).await;
-        booked.map_err(lost)
+        let Stake { usd, is_most } = stake;
+        let booked = self.till.reserve(on_behalf, &self.model, usd, is_most);
+        booked.await.map_err(lost)
     }
 
     /// Books what a call cost.
     async fn settle<T>(
         &self,
-        call: Call<'_>,
+        call: Outgoing<'_>,
         sent: &Sent<T>,
-        hold: Option<Hold>,
-        (booked, most): (Option<u64>, Option<f64>),
+        reserved: Option<Reserved>,
     ) -> Result<(), ModelError> {
-        let usd = charge(sent.reply.is_ok(), sent.reach, sent.usage, self.price, most);
+        let stake = reserved.as_ref().map(|reserved| reserved.stake.usd);
+        let is_reply = sent.reply.is_ok();
+        let usd = charge(is_reply, sent.reach, sent.usage, self.price, stake);
         let Some(usd) = usd else { return Ok(()) };
         if let Some(purse) = &call.caller.purse {
             purse.spend(usd);
         }
-        match hold {
-            Some(hold) => hold.settle(usd),
-            None => self.till.money().book(self.account, usd),
-        }
-        let number = match booked {
-            Some(number) => number,
+        let number = match reserved {
+            Some(reserved) => {
+                reserved.hold.settle(usd);
+                reserved.number
+            }
+            None if usd <= 0.0 => return Ok(()),
             // Without a price nothing was reserved: what it cost is news.
-            None if usd > 0.0 => self.book(call, 0.0).await?,
-            None => return Ok(()),
+            None => {
+                self.till.money().book(self.account, usd);
+                let nothing = Stake {
+                    usd: 0.0,
+                    is_most: false,
+                };
+                self.book(call, nothing).await?
+            }
         };
-        let is_kept = sent.reply.is_ok() && call.caller.on_behalf.purpose != Purpose::Probe;
+        let is_kept = is_reply && call.caller.on_behalf.purpose != Purpose::Probe;
         self.till.settle(number, usd, is_kept).await.map_err(lost)
     }
 

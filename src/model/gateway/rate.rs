@@ -84,8 +84,12 @@ impl Rates {
     pub fn used(&self, taken: u64, used: u64) {
         if let Some(tokens) = &self.tokens {
             let mut tokens = locked(tokens);
-            tokens.give_back(taken);
-            tokens.take(used, Instant::now());
+            // By the difference alone: what has flowed in since it was taken stays so.
+            if used > taken {
+                tokens.take(used - taken, Instant::now());
+            } else {
+                tokens.give_back(taken - used);
+            }
         }
     }
 }
@@ -124,5 +128,30 @@ mod tests {
         assert_eq!(flow.take(1, begun), Duration::ZERO);
         assert!(flow.take(u64::MAX, begun) < Duration::from_secs(1));
         assert!(flow.take(1, begun) > Duration::from_secs(86_400));
+    }
+
+    /// Of 60 tokens a minute, 10 are taken at second 0; what they were is known some seconds later,
+    /// and then the next ask.
+    #[tokio::test(start_paused = true)]
+    async fn tokens_count_once_whenever_it_is_known_how_many_there_were() {
+        let seconds = Duration::from_secs;
+        let table = [
+            (0, 10, 9),
+            (4, 10, 5),
+            (4, 6, 1),
+            (4, 0, 0),
+            (4, 16, 11),
+            (9, 10, 0),
+            (20, 10, 0),
+            (20, 3, 0),
+            (20, 16, 5),
+        ];
+        for (known, used, want) in table {
+            let rates = Rates::new(None, Some(60));
+            assert_eq!(rates.take(10), Duration::ZERO);
+            tokio::time::advance(seconds(known)).await;
+            rates.used(10, used);
+            assert_eq!(rates.take(1), seconds(want), "{known} {used}");
+        }
     }
 }

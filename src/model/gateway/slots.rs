@@ -17,7 +17,8 @@ const CUT: f64 = 0.8;
 ///
 /// It begins small and doubles with each round of successes until the first refusal; each refusal
 /// cuts it to four fifths, after which it grows by one a round. Calls that were under way at a cut
-/// do not cut again, nor does any within the second after it.
+/// do not cut again, nor does any within the second after it. After a failure a round of successes
+/// passes before it grows.
 #[derive(Debug)]
 pub struct Window {
     size: u32,
@@ -25,6 +26,8 @@ pub struct Window {
     is_doubling: bool,
     /// Successes in this round; a round is as many as the window is wide.
     successes: u32,
+    /// Successes that are to pass without growth while it doubles.
+    idle: u32,
     cut: Option<Instant>,
 }
 
@@ -38,6 +41,7 @@ impl Window {
             max,
             is_doubling: true,
             successes: 0,
+            idle: 0,
             cut: None,
         }
     }
@@ -50,6 +54,10 @@ impl Window {
 
     /// A call succeeded.
     pub fn succeeded(&mut self) {
+        if self.idle > 0 {
+            self.idle -= 1;
+            return;
+        }
         if self.is_doubling {
             self.size = self.size.saturating_add(1).min(self.max);
             return;
@@ -65,6 +73,7 @@ impl Window {
     pub fn refused(&mut self, sent: Instant, now: Instant) {
         self.is_doubling = false;
         self.successes = 0;
+        self.idle = 0;
         let is_news = self
             .cut
             .is_none_or(|cut| sent > cut && now.duration_since(cut) >= COOL_DOWN);
@@ -77,6 +86,9 @@ impl Window {
     /// The endpoint failed a call: growth begins its round anew.
     pub fn failed(&mut self) {
         self.successes = 0;
+        if self.is_doubling {
+            self.idle = self.size;
+        }
     }
 }
 
@@ -104,7 +116,7 @@ pub struct Slot<'a> {
 
 /// How a call ended, as far as slots are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum How {
     /// With a reply.
     Succeeded,
     /// There are too many.
@@ -174,12 +186,12 @@ impl Slot<'_> {
     }
 
     /// Its call is over.
-    pub fn ended(self, how: Ended) {
+    pub fn ended(self, how: How) {
         let mut state = self.slots.state();
         match how {
-            Ended::Succeeded => state.window.succeeded(),
-            Ended::Refused => state.window.refused(self.sent, Instant::now()),
-            Ended::Failed => state.window.failed(),
+            How::Succeeded => state.window.succeeded(),
+            How::Refused => state.window.refused(self.sent, Instant::now()),
+            How::Failed => state.window.failed(),
         }
     }
 }
@@ -226,6 +238,12 @@ mod tests {
             (0, 0, "", 1),
             (2, 500, "ss", 4),
             (2, 3, "ssss", 3),
+            (2, 500, "fss", 2),
+            (2, 500, "fsss", 3),
+            (2, 500, "sfsss", 3),
+            (2, 500, "sfssss", 4),
+            (2, 500, "sfssfsss", 3),
+            (10, 500, "frssssssss", 9),
             (10, 500, "r", 8),
             (10, 500, "rr", 8),
             (10, 500, "r.r", 6),
@@ -249,19 +267,19 @@ mod tests {
         let mut taken: Vec<_> = (0..4).map_while(|_| slots.try_take()).collect();
         assert_eq!(taken.len(), 4);
         assert!(slots.try_take().is_none());
-        taken.pop().unwrap().ended(Ended::Refused);
+        taken.pop().unwrap().ended(How::Refused);
         assert!(slots.try_take().is_none(), "three are taken, three may be");
         advance(2 * COOL_DOWN).await;
         drop(taken.pop());
         let mut one = slots.try_take().unwrap();
         one.sent();
         advance(COOL_DOWN).await;
-        one.ended(Ended::Refused);
+        one.ended(How::Refused);
         assert!(slots.try_take().is_none(), "two are taken, two may be");
         taken.clear();
         assert!(slots.try_take().is_some());
         for _ in 0..9 {
-            slots.try_take().unwrap().ended(Ended::Succeeded);
+            slots.try_take().unwrap().ended(How::Succeeded);
         }
         let taken: Vec<_> = std::iter::from_fn(|| slots.try_take()).collect();
         assert_eq!(taken.len(), 4, "grown, and not beyond its most");

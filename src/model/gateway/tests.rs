@@ -18,6 +18,8 @@ use crate::{
     },
 };
 
+mod booked;
+
 /// What came into the books, as text.
 #[derive(Default)]
 struct Kept(Mutex<Vec<String>>);
@@ -31,7 +33,8 @@ impl Kept {
 
 impl Books for Kept {
     fn reserve(&self, call: Reservation) -> BoxFuture<'_, Result<(), BooksLost>> {
-        self.add(format!("reserve {} {:.3}", call.call, call.usd))
+        let least = if call.is_most { "" } else { " at least" };
+        self.add(format!("reserve {} {:.3}{least}", call.call, call.usd))
     }
 
     fn settle(&self, call: Settlement) -> BoxFuture<'_, Result<(), BooksLost>> {
@@ -101,7 +104,7 @@ impl Stand {
     async fn call(&self, says: impl IntoIterator<Item = Sent<u8>>) -> Result<u8, ModelError> {
         let says = Mutex::new(says.into_iter().collect::<VecDeque<_>>());
         let send = || std::future::ready(says.lock().unwrap().pop_front().expect("no more calls"));
-        let call = Call {
+        let call = Outgoing {
             caller: &self.caller,
             rng_seed: 7,
             bytes: 1000,
@@ -155,48 +158,6 @@ fn too_many(wait: Option<u64>) -> Sent<u8> {
         retry_after: wait.map(Duration::from_secs),
         ..error(ModelErrorKind::RateLimited, Retry::Yes, Reach::Refused)
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_is_made_again_and_each_time_paid_for() {
-    let stand = Stand::new(Some(10.0)).await;
-    let refused = (0..5).map(|_| too_many(None));
-    let says = refused.chain([failing(), broken_off(), reply(500)]);
-    assert_eq!(stand.call(says).await, Ok(1));
-    let booked = stand.booked();
-    assert_eq!(booked.len(), 16);
-    assert_eq!(booked[..2], ["reserve 1 0.300", "settle 1 0.000 false"]);
-    assert_eq!(
-        booked[10..],
-        [
-            "reserve 6 0.300",
-            "settle 6 0.000 false",
-            "reserve 7 0.300",
-            "settle 7 0.300 false",
-            "reserve 8 0.300",
-            "settle 8 0.050 true",
-        ]
-    );
-    let spent = stand.money.of_run().booked().usd();
-    assert!((spent - 0.35).abs() < 1e-9, "{spent}");
-    let waits = stand.caller.watch.take_waits();
-    assert_eq!(waits.len(), 7);
-    assert!(waits.iter().all(|wait| wait.what == Activity::Backoff));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_probe_tries_less_and_is_booked_when_the_books_are_open() {
-    let mut stand = Stand::before_the_run(None);
-    stand.caller.on_behalf.purpose = Purpose::Probe;
-    stand.call([failing(), failing()]).await.unwrap_err();
-    stand.call([reply(500)]).await.unwrap();
-    assert!(stand.booked().is_empty());
-    stand.open().await;
-    stand.call([reply(0)]).await.unwrap();
-    let booked = stand.booked();
-    assert_eq!(booked.len(), 8);
-    assert_eq!(booked[4..6], ["reserve 3 0.300", "settle 3 0.050 false"]);
-    assert_eq!(booked[6], "reserve 4 0.300");
 }
 
 #[tokio::test(start_paused = true)]
@@ -277,7 +238,7 @@ async fn an_endpoint_that_refuses_everybody_for_an_hour_is_parked() {
     };
     let began = Instant::now();
     let send = || std::future::ready(too_many(Some(600)));
-    let call = Call {
+    let call = Outgoing {
         caller: &stand.caller,
         rng_seed: 7,
         bytes: 1000,
@@ -298,7 +259,7 @@ async fn an_endpoint_that_refuses_everybody_for_an_hour_is_parked() {
 async fn nobody_waits_for_an_endpoint_that_is_parked() {
     let stand = Stand::new(None).await;
     let began = Instant::now();
-    let call = || Call {
+    let call = || Outgoing {
         caller: &stand.caller,
         rng_seed: 7,
         bytes: 1000,
@@ -335,7 +296,7 @@ async fn a_slot_that_an_interrupt_frees_is_taken_by_nobody() {
         std::future::pending::<Sent<u8>>()
     };
     let call = || {
-        let call = Call {
+        let call = Outgoing {
             caller: &stand.caller,
             rng_seed: 7,
             bytes: 1000,
@@ -382,36 +343,37 @@ async fn what_is_said_to_a_grading_call_is_told_to_nobody() {
     }
 }
 
+/// Calls that take as long as their tokens need no pause; two at once do.
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_paid_is_not_called() {
-    let stand = Stand::new(Some(0.4)).await;
-    assert_eq!(stand.call([reply(2000)]).await, Ok(1));
-    let error = stand.call([]).await.unwrap_err();
-    assert_eq!(error.kind, ModelErrorKind::Stopped(Stop::Run));
-    assert!(error.message.contains("--max-cost"), "{error}");
+async fn tokens_a_minute_are_kept_to() {
     let mut stand = Stand::new(None).await;
-    stand.caller.purse = Some(Arc::new(Purse::new(0.4, 0.0)));
-    assert_eq!(stand.call([reply(2000)]).await, Ok(1));
-    let error = stand.call([]).await.unwrap_err();
-    assert_eq!(error.kind, ModelErrorKind::SessionCost);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cost_that_is_told_without_a_price_is_booked() {
-    let mut stand = Stand::new(None).await;
-    stand.line.price = None;
-    stand.call([reply(500)]).await.unwrap();
-    assert!(stand.booked().is_empty());
-    let told = Sent {
-        usage: Some(Usage {
-            cost_usd: Some(0.25),
-            ..Usage::default()
-        }),
-        ..failing()
+    // A call is taken for 250 + 1,000 tokens: those of two seconds.
+    stand.line.endpoint = Arc::new(Endpoint::new(EndpointOptions {
+        host: "127.0.0.1:1".to_owned(),
+        slots_start: 2,
+        slots_max: 2,
+        requests_per_minute: None,
+        tokens_per_minute: Some(37_500),
+    }));
+    let send = || async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        reply(1250)
     };
-    stand.call([told, reply(500)]).await.unwrap();
-    assert_eq!(stand.booked(), ["reserve 1 0.000", "settle 1 0.250 false"]);
-    assert_eq!(stand.money.of_run().booked().usd(), 0.25);
+    let call = Outgoing {
+        caller: &stand.caller,
+        rng_seed: 7,
+        bytes: 1000,
+    };
+    for _ in 0..4 {
+        stand.line.call(call, send).await.unwrap();
+    }
+    assert_eq!(stand.caller.watch.waited(), Duration::ZERO);
+    let (one, other) =
+        futures_util::future::join(stand.line.call(call, send), stand.line.call(call, send)).await;
+    assert_eq!((one, other), (Ok(1), Ok(1)));
+    let waits = stand.caller.watch.take_waits();
+    assert_eq!((waits.len(), waits[0].what), (1, Activity::Rate));
+    assert!((waits[0].seconds() - 1.0).abs() < 0.01, "{waits:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -434,7 +396,7 @@ async fn calls_keep_to_the_slots_and_an_abandoned_one_is_paid() {
             purse: None,
         })
         .collect();
-    let call = |caller| Call {
+    let call = |caller| Outgoing {
         caller,
         rng_seed: 7,
         bytes: 1000,

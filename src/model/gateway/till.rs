@@ -49,9 +49,18 @@ impl Till {
         &self.money
     }
 
+    /// Whether the books are open.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(&*self.state(), State::Open(..))
+    }
+
     /// Opens the books, in which the next call has number `first`, and enters what was kept back. No
     /// call may be under way. Once `interrupt` is cancelled no further call is made: whoever wants to
     /// make one waits until he is dropped.
+    ///
+    /// Opened again, calls go into these books, with the numbers that follow, and heed this
+    /// interrupt.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -61,31 +70,14 @@ impl Till {
         first: u64,
         interrupt: CancellationToken,
     ) -> Result<(), BooksLost> {
-        self.next_call.fetch_add(first, Ordering::Relaxed);
-        let kept_back = {
-            let open = State::Open(books.clone(), interrupt);
-            std::mem::replace(&mut *self.state(), open)
-        };
-        let State::Closed(entries) = kept_back else {
+        let open = State::Open(books.clone(), interrupt);
+        let before = std::mem::replace(&mut *self.state(), open);
+        let State::Closed(kept_back) = before else {
             return Ok(());
         };
-        for entry in entries {
-            match entry {
-                Entry::Reservation(call) => {
-                    let call = Reservation {
-                        call: call.call + first,
-                        ..call
-                    };
-                    books.reserve(call).await?;
-                }
-                Entry::Settlement(call) => {
-                    let call = Settlement {
-                        call: call.call + first,
-                        ..call
-                    };
-                    books.settle(call).await?;
-                }
-            }
+        self.next_call.fetch_add(first, Ordering::Relaxed);
+        for entry in kept_back {
+            entry.after(first).enter(&*books).await?;
         }
         Ok(())
     }
@@ -96,6 +88,7 @@ impl Till {
         on_behalf: OnBehalf,
         model: &str,
         usd: f64,
+        is_most: bool,
     ) -> Result<u64, BooksLost> {
         let call = self.next_call.fetch_add(1, Ordering::Relaxed);
         let reservation = Reservation {
@@ -103,23 +96,17 @@ impl Till {
             on_behalf,
             model: model.to_owned(),
             usd,
+            is_most,
             ts: self.clock.now(),
         };
-        if let Some((books, entry)) = self.books_for(Entry::Reservation(reservation))
-            && let Entry::Reservation(reservation) = entry
-        {
-            books.reserve(reservation).await?;
-        }
+        self.enter(Entry::Reservation(reservation)).await?;
         Ok(call)
     }
 
     /// Enters what a call cost.
     pub(super) async fn settle(&self, call: u64, usd: f64, is_kept: bool) -> Result<(), BooksLost> {
         let settlement = Settlement { call, usd, is_kept };
-        match self.books_for(Entry::Settlement(settlement)) {
-            Some((books, _)) => books.settle(settlement).await,
-            None => Ok(()),
-        }
+        self.enter(Entry::Settlement(settlement)).await
     }
 
     /// Whether no further call is made, since all who make them are about to be dropped.
@@ -134,14 +121,32 @@ impl Till {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The books with the entry that is to be made in them; none if it is kept back.
-    fn books_for(&self, entry: Entry) -> Option<(Arc<dyn Books>, Entry)> {
-        match &mut *self.state() {
-            State::Open(books, _) => Some((books.clone(), entry)),
-            State::Closed(entries) => {
-                entries.push(entry);
-                None
+    /// Makes an entry in the books, or keeps it back until there are any.
+    async fn enter(&self, entry: Entry) -> Result<(), BooksLost> {
+        let books = match &mut *self.state() {
+            State::Open(books, _) => books.clone(),
+            State::Closed(kept_back) => {
+                kept_back.push(entry);
+                return Ok(());
             }
+        };
+        entry.enter(&*books).await
+    }
+}
+
+impl Entry {
+    /// The same of a call whose number is that much higher.
+    fn after(mut self, first: u64) -> Self {
+        let (Self::Reservation(Reservation { call, .. })
+        | Self::Settlement(Settlement { call, .. })) = &mut self;
+        *call += first;
+        self
+    }
+
+    async fn enter(self, books: &dyn Books) -> Result<(), BooksLost> {
+        match self {
+            Self::Reservation(call) => books.reserve(call).await,
+            Self::Settlement(call) => books.settle(call).await,
         }
     }
 }

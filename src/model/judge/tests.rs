@@ -137,6 +137,11 @@ fn a_judge_is_told_what_it_is_to_do_and_what_is_data() {
     );
     assert_eq!(messages.as_array().unwrap().len(), 2);
     let conversation = judge.conversation(&asked);
+    let shown = format!("{conversation:?}");
+    assert!(
+        !shown.contains("right") && shown.contains("messages: 2"),
+        "{shown}"
+    );
     let format: Value = serde_json::from_slice(conversation.shape().reply_format()).unwrap();
     assert_eq!(format["json_schema"]["schema"], *response_schema());
 }

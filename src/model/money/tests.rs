@@ -95,6 +95,56 @@ async fn a_reservation_that_is_dropped() {
     assert_eq!(money.of_run().booked().usd(), 0.5, "nobody knows");
 }
 
+/// Two models share the cap of the run. Who stands first in the line of a model waits for as much as
+/// he needs; the other model's calls pass him by, those of his own do not.
+#[tokio::test]
+async fn calls_in_line_keep_their_order() {
+    let models = vec![Account::default(), Account::default()];
+    let money = Money::new(Account::new(Some(1.0), 0.0), models);
+    let watch = watch();
+    let first = money.reserve(0, 0.5, &watch).await.unwrap();
+    let second = money.reserve(1, 0.5, &watch).await.unwrap();
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let mut tasks = JoinSet::new();
+    let mut come = async |place: usize, model, usd| {
+        let (money, tell) = (money.clone(), tell.clone());
+        tasks.spawn(async move {
+            let hold = money
+                .reserve(model, usd, &Watch::new(Clock::fixed(0.0)))
+                .await;
+            tell.send(place).unwrap();
+            hold.unwrap()
+        });
+        for _ in 0..9 {
+            tokio::task::yield_now().await;
+        }
+    };
+    for (place, model, usd) in [(0, 0, 0.75), (1, 1, 0.25), (2, 0, 0.125), (3, 1, 0.125)] {
+        come(place, model, usd).await;
+    }
+    assert!(told.try_recv().is_err(), "nothing is free");
+    first.settle(0.0);
+    let passed = [told.recv().await, told.recv().await];
+    assert_eq!(
+        passed,
+        [Some(1), Some(3)],
+        "0.125 is left, and the first wants 0.75"
+    );
+    // Whoever comes now does not pass him by either.
+    come(4, 0, 0.0625).await;
+    assert!(
+        told.try_recv().is_err(),
+        "nobody passes the first of his line by"
+    );
+    second.settle(0.0);
+    // What is joined gives back what it has got.
+    while let Some(hold) = tasks.join_next().await {
+        drop(hold.unwrap());
+    }
+    let done: Vec<usize> = std::iter::from_fn(|| told.try_recv().ok()).collect();
+    assert_eq!(done, [0, 2, 4]);
+}
+
 /// What a provider charges of what was reserved.
 #[derive(Debug, Clone, Copy)]
 enum Charge {
@@ -114,7 +164,7 @@ fn charge() -> impl Strategy<Value = Charge> {
     ]
 }
 
-/// Thousands of calls at the same time: the sum of what is spent and reserved passes the cap only by
+/// Thousands of calls at the same time: the sum of what is spent and reserved passes a cap only by
 /// what providers charged beyond their reservations.
 #[test]
 fn the_cap_holds() {
@@ -130,44 +180,68 @@ fn the_cap_holds() {
     )| {
         let models = vec![Account::new(of_model, 0.0), Account::default(), Account::default()];
         let money = Money::new(Account::new(Some(cap), 0.0), models);
-        let (spent, beyond, highest) = runtime.block_on(spend(&money, calls));
-        prop_assert!(highest <= Pico::at_most(cap).plus(beyond), "{highest:?}");
-        prop_assert_eq!(money.of_run().reserved, Pico(0));
-        prop_assert_eq!(money.of_run().spent, spent);
+        let [run, first] = runtime.block_on(spend(&money, calls));
+        let fits = |cap: f64, sums: &Sums| sums.highest <= Pico::at_most(cap).plus(sums.beyond);
+        prop_assert!(fits(cap, &run), "{:?}", run);
+        prop_assert!(of_model.is_none_or(|cap| fits(cap, &first)), "{:?}", first);
+        for (account, sums) in [(money.of_run(), run), (money.of_model(0), first)] {
+            prop_assert_eq!(account.reserved, Pico(0));
+            prop_assert_eq!(account.spent, sums.spent);
+        }
     });
 }
 
-/// Makes all calls at once; gives what was spent, what was charged beyond reservations, and the most
-/// that was booked at any time.
-async fn spend(money: &Arc<Money>, calls: Vec<(usize, f64, Charge)>) -> (Pico, Pico, Pico) {
+/// What became of calls.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    spent: Pico,
+    /// Of that, charged beyond reservations.
+    beyond: Pico,
+    /// The most that was booked at any time.
+    highest: Pico,
+}
+
+impl Sums {
+    fn add(&mut self, spent: Pico, beyond: Pico, booked: Pico) {
+        self.spent = self.spent.plus(spent);
+        self.beyond = self.beyond.plus(beyond);
+        self.highest = self.highest.max(booked);
+    }
+}
+
+/// Makes all calls at once; gives what became of all of them and of those of the first model.
+async fn spend(money: &Arc<Money>, calls: Vec<(usize, f64, Charge)>) -> [Sums; 2] {
     let mut tasks = JoinSet::new();
     for (model, usd, charge) in calls {
         let money = money.clone();
         tasks.spawn(async move {
             let Ok(mut hold) = money.reserve(model, usd, &watch()).await else {
-                return Default::default();
+                return None;
             };
             let reserved = hold.reserved;
             hold.sent();
-            let booked = money.of_run().booked();
+            let booked = [money.of_run(), money.of_model(0)].map(|account| account.booked());
             tokio::task::yield_now().await;
             let usd = match charge {
                 Charge::Less(share) => usd * share,
                 Charge::All => usd,
                 Charge::More(times) => usd * times,
-                Charge::Dropped => return (reserved, Pico(0), booked),
+                Charge::Dropped => return Some((model, reserved, Pico(0), booked)),
             };
             hold.settle(usd);
             let spent = Pico::at_least(usd);
-            (spent, spent.minus(reserved), booked)
+            Some((model, spent, spent.minus(reserved), booked))
         });
     }
-    let mut sums = (Pico(0), Pico(0), Pico(0));
+    let [mut run, mut first] = [Sums::default(); 2];
     while let Some(done) = tasks.join_next().await {
-        let (spent, beyond, booked) = done.unwrap();
-        sums.0 = sums.0.plus(spent);
-        sums.1 = sums.1.plus(beyond);
-        sums.2 = sums.2.max(booked);
+        let Some((model, spent, beyond, [of_run, of_first])) = done.unwrap() else {
+            continue;
+        };
+        run.add(spent, beyond, of_run);
+        if model == 0 {
+            first.add(spent, beyond, of_first);
+        }
     }
-    sums
+    [run, first]
 }

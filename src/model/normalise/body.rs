@@ -1,4 +1,5 @@
-//! The body of a chat completion, borrowed and lenient: a field of an odd type counts as absent.
+//! The body of a chat completion, borrowed and lenient: a field of an odd type counts as absent, but
+//! for `choices`, what is in it and its `message`: without those it is no chat completion.
 
 use std::borrow::Cow;
 

@@ -3,21 +3,9 @@
 use bytes::Bytes;
 
 use crate::{
-    domain::{ToolMode, provider_seed},
+    domain::{ResponseFormat, ToolMode, provider_seed},
     model::Conversation,
 };
-
-/// What is asked of a reply in json mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ResponseFormat {
-    /// That it matches the schema of farm's one object: `response_format` of type `json_schema`.
-    #[default]
-    JsonSchema,
-    /// That it is an object: type `json_object`.
-    JsonObject,
-    /// Nothing: for servers that know no `response_format`.
-    None,
-}
 
 /// A chat request.
 pub(super) struct Body<'a> {

@@ -15,27 +15,17 @@ use crate::model::{
 };
 
 /// The longest reply that is read.
-const MAX_BODY: usize = 32 << 20;
+pub(super) const MAX_BODY: usize = 32 << 20;
 
 impl Client {
     /// Sends a request once and reads its reply; `limit` is how long both may take together.
     pub(super) async fn send(&self, body: Bytes, options: Options, limit: Duration) -> Sent<Reply> {
         let began = Instant::now();
-        match timeout(limit, self.exchange(body, options, began)).await {
-            Ok(sent) => sent,
-            Err(_) => failed(
-                Reach::Received,
-                ModelErrorKind::Timeout,
-                Retry::Yes,
-                format!("no whole reply within {} s", limit.as_secs_f64()),
-            ),
-        }
-    }
-
-    async fn exchange(&self, body: Bytes, options: Options, began: Instant) -> Sent<Reply> {
-        let response = match self.http.post(self.url.clone()).body(body).send().await {
-            Ok(response) => response,
-            Err(e) => return unsent(e),
+        let request = self.http.post(self.url.clone()).body(body);
+        let response = match timeout(limit, request.send()).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(e)) => return unsent(e),
+            Err(_) => return late(limit),
         };
         let status = response.status().as_u16();
         let wait = {
@@ -43,13 +33,17 @@ impl Client {
             let text = |name: &str| headers.get(name)?.to_str().ok();
             retry_after(text, Timestamp::now())
         };
-        let bytes = match read(response).await {
-            Ok(bytes) => bytes,
-            Err(sent) => return sent,
+        let is_refused = !(200..300).contains(&status);
+        let left = limit.saturating_sub(began.elapsed());
+        let bytes = match timeout(left, read(response)).await {
+            Ok(Ok(bytes)) => bytes,
+            // The status and how long to wait are known, whatever becomes of the words.
+            _ if is_refused => Vec::new(),
+            Ok(Err(sent)) => return sent,
+            Err(_) => return late(limit),
         };
         let text = String::from_utf8_lossy(&bytes);
         let text = self.redactor.clean(&text);
-        let is_refused = !(200..300).contains(&status);
         let reply = Reply::receive(status, &text, options, began.elapsed());
         // Errors and refusals may say what they took, too.
         let told = reply.as_ref().ok().and_then(|reply| reply.content.usage);
@@ -114,6 +108,16 @@ async fn read(mut response: Response) -> Result<Vec<u8>, Sent<Reply>> {
             }
         }
     }
+}
+
+/// A request that took longer than it may.
+fn late(limit: Duration) -> Sent<Reply> {
+    failed(
+        Reach::Received,
+        ModelErrorKind::Timeout,
+        Retry::Yes,
+        format!("no whole reply within {} s", limit.as_secs_f64()),
+    )
 }
 
 /// A request that got no reply.

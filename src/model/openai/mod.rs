@@ -9,16 +9,18 @@ mod tests;
 
 use std::time::Duration;
 
-pub use body::ResponseFormat;
 pub use client::{Client, ClientOptions, Proxies};
 pub use redact::Redactor;
 
 use self::body::Body;
 use super::{
     Model, ModelError, Options, Reply, Request,
-    gateway::{Call, Line},
+    gateway::{Line, Outgoing},
 };
-use crate::domain::{BoxFuture, Usage};
+use crate::domain::{BoxFuture, Purpose, ResponseFormat, Usage};
+
+/// The longest that a probe waits for a reply: that an endpoint hangs is to be told soon.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A model behind an endpoint.
 pub struct OpenAi {
@@ -62,12 +64,16 @@ impl OpenAi {
             conversation: request.conversation,
         };
         let body = body.to_bytes();
-        let call = Call {
+        let call = Outgoing {
             caller: request.caller,
             rng_seed: request.rng_seed,
             bytes: body.len(),
         };
-        let (options, timeout) = (settings.options, settings.timeout);
+        let timeout = match request.caller.on_behalf.purpose {
+            Purpose::Probe => settings.timeout.min(PROBE_TIMEOUT),
+            Purpose::Turn | Purpose::Judge | Purpose::Grade => settings.timeout,
+        };
+        let options = settings.options;
         let send = || self.client.send(body.clone(), options, timeout);
         self.line.call(call, send).await
     }

@@ -9,7 +9,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::*;
+use super::{exchange::MAX_BODY, *};
 use crate::model::{
     ModelErrorKind, Retry,
     gateway::{Reach, Sent},
@@ -177,6 +177,47 @@ async fn what_endpoints_do_wrong() {
         );
         assert!(error.message.contains(says_so), "{bytes:?}: {error}");
         if kind == RateLimited {
+            assert_eq!(sent.retry_after, Some(Duration::from_secs(7)));
+        }
+    }
+}
+
+/// What an endpoint refuses with counts by its status and headers, though its words are lost: they
+/// break off, are too many, or never come.
+#[tokio::test]
+async fn a_refusal_is_one_without_its_words() {
+    use ModelErrorKind::{Auth, Provider, RateLimited, Timeout};
+    use Reach::{Received, Refused};
+    let table = [
+        ("429 Slow", RateLimited, Retry::Yes, Refused),
+        ("401 No", Auth, Retry::No, Refused),
+        ("503 Busy", Provider, Retry::Yes, Refused),
+        ("504 Late", Timeout, Retry::Yes, Received),
+    ];
+    for (status, kind, retry, reach) in table {
+        for (length, hangs) in [(999_usize, false), (MAX_BODY + 1, true), (999, true)] {
+            let head = format!(
+                "HTTP/1.1 {status}\r\nretry-after: 7\r\ncontent-length: {length}\r\n\r\n{{\"err"
+            );
+            let server = server(async move |mut stream, _| {
+                stream.write_all(head.as_bytes()).await.unwrap();
+                if hangs {
+                    std::future::pending::<()>().await;
+                }
+            })
+            .await;
+            let client = client("http", server.address);
+            let limit = Duration::from_millis(500);
+            let body = Bytes::from_static(b"{}");
+            let sent = client.send(body, Options::default(), limit).await;
+            let error = sent.reply.unwrap_err();
+            let got = (error.kind, error.retry, sent.reach);
+            assert_eq!(
+                got,
+                (kind, retry, reach),
+                "{status} {length} {hangs}: {error}"
+            );
+            assert!(error.message.starts_with("HTTP "), "{error}");
             assert_eq!(sent.retry_after, Some(Duration::from_secs(7)));
         }
     }

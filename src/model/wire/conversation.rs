@@ -22,7 +22,7 @@ const INVALID_TOOL: &str = "invalid_tool";
 /// that are no object, not JSON or too long as `{}`, names that providers do not take as
 /// `invalid_tool`, call ids unique. The messages are hashed once, when they come, in their RFC 8785
 /// form, in which they are sent.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Conversation {
     shape: Arc<Shape>,
     messages: Vec<Kept>,
@@ -35,7 +35,7 @@ pub struct Conversation {
 
 /// A message as it is kept. Apart from each other, for one buffer that grows takes up to three
 /// times its bytes.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 enum Kept {
     /// As it is sent.
     Json(Box<[u8]>),
@@ -47,6 +47,16 @@ enum Kept {
         /// The id of the call.
         call: String,
     },
+}
+
+impl std::fmt::Debug for Conversation {
+    /// Counts alone: what a judge is told is sealed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conversation")
+            .field("messages", &self.messages.len())
+            .field("turns", &self.turns)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Conversation {
@@ -74,12 +84,9 @@ impl Conversation {
     /// A conversation that goes on from this opening with a task, byte for byte.
     #[must_use]
     pub fn about(&self, task: &str) -> Self {
-        let mut messages = Vec::with_capacity(self.messages.len() + task.len() + 1024);
-        messages.extend_from_slice(&self.messages);
-        let mut conversation = Self {
-            messages,
-            ..self.clone()
-        };
+        let mut conversation = self.clone();
+        // The task, and what a session of the usual few turns adds.
+        conversation.messages.reserve(16);
         conversation.say("user", task);
         conversation
     }

@@ -12,9 +12,6 @@ pub(super) const REPLY_TOKENS: f64 = 120.0;
 pub(super) const OBSERVATION_TOKENS: f64 = 80.0;
 /// Bytes of a token, on average.
 pub(super) const TOKEN_BYTES: f64 = 4.0;
-/// The most bytes that a tool brings, or near enough.
-pub(super) const MOST_OBSERVATION: f64 = 65_536.0;
-
 /// What is asked, and what comes back.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Calls {

@@ -1,8 +1,8 @@
 //! What the models that judge would be asked.
 
 use super::{
-    Cost, Known, Plan,
-    calls::{CALLS, Calls, MOST_OBSERVATION, OBSERVATION_TOKENS, REPLY_TOKENS, TOKEN_BYTES},
+    Bounds, Cost, Known, Plan,
+    calls::{CALLS, Calls, OBSERVATION_TOKENS, REPLY_TOKENS, TOKEN_BYTES},
     counts, seeds, sessions,
 };
 use crate::{
@@ -41,7 +41,7 @@ pub enum Work {
 
 impl KnownJudge {
     /// What it would take; `known` is of the variants that it judges.
-    pub(super) fn forecast(&self, plan: &Plan, known: &[Known]) -> JudgeForecast {
+    pub(super) fn forecast(&self, plan: &Plan, known: &[Known], bounds: Bounds) -> JudgeForecast {
         let reply = self.output_limit.map(|tokens| tokens as f64);
         let likely_reply = reply.map_or(REPLY_TOKENS, |limit| limit.min(REPLY_TOKENS));
         let (mut likely, mut most) = (Vec::new(), Vec::new());
@@ -51,7 +51,7 @@ impl KnownJudge {
                 let around = self.bytes as f64 + PARTS * FENCE + task;
                 let agent = known.output_limit.map_or(0.0, |tokens| tokens as f64);
                 let step = (REPLY_TOKENS + OBSERVATION_TOKENS) * TOKEN_BYTES;
-                let most_step = agent * TOKEN_BYTES + MOST_OBSERVATION;
+                let most_step = agent * TOKEN_BYTES + bounds.observation_bytes as f64;
                 match &self.work {
                     Work::Steps(rubric) => {
                         let around = around + *rubric as f64;
@@ -114,6 +114,11 @@ mod tests {
         pilot: None,
     };
 
+    const BOUNDS: Bounds = Bounds {
+        max_cost_usd: None,
+        observation_bytes: 65_536,
+    };
+
     fn judge(work: Work) -> KnownJudge {
         let price = Price {
             input: 1.0,
@@ -132,7 +137,7 @@ mod tests {
     #[test]
     fn steps() {
         let plan = plan_of(2, 3, 4);
-        let of = judge(Work::Steps(94)).forecast(&plan, &[AGENT, AGENT]);
+        let of = judge(Work::Steps(94)).forecast(&plan, &[AGENT, AGENT], BOUNDS);
         assert_eq!(of.judges, Judges::Steps);
         let Takes {
             calls,
@@ -162,7 +167,7 @@ mod tests {
             output_limit: None,
             ..AGENT
         };
-        let of = judge(Work::Steps(94)).forecast(&plan, &[AGENT, unlimited]);
+        let of = judge(Work::Steps(94)).forecast(&plan, &[AGENT, unlimited], BOUNDS);
         assert_eq!(
             (of.takes.tokens_in.most, of.takes.cost_usd.most),
             (None, None)
@@ -174,7 +179,7 @@ mod tests {
     fn sessions_with_checks_that_a_model_grades() {
         let plan = plan_of(1, 3, 4);
         let rubrics = vec![vec![10, 20], vec![], vec![30]];
-        let of = judge(Work::Sessions(rubrics)).forecast(&plan, &[AGENT]);
+        let of = judge(Work::Sessions(rubrics)).forecast(&plan, &[AGENT], BOUNDS);
         assert_eq!(of.judges, Judges::Sessions);
         assert_eq!(of.takes.calls.likely, Some(3 * 4));
         assert_eq!(of.takes.calls.most, Some(3 * 4 * 3));

@@ -8,7 +8,7 @@ use crate::domain::{
     Price, SessionId,
     forecast::{Forecast, SCHEMA, Span, Takes, VariantForecast},
 };
-use calls::{CALLS, Calls, MOST_OBSERVATION, OBSERVATION_TOKENS, REPLY_TOKENS, TOKEN_BYTES, usd};
+use calls::{CALLS, Calls, OBSERVATION_TOKENS, REPLY_TOKENS, TOKEN_BYTES, usd};
 
 pub use judge::{KnownJudge, Work};
 
@@ -45,22 +45,28 @@ pub struct Taken {
     pub cost_usd: Option<f64>,
 }
 
+/// What holds the run in bounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// The most US dollars that it may spend.
+    pub max_cost_usd: Option<f64>,
+    /// The most bytes that a tool brings.
+    pub observation_bytes: u64,
+}
+
 /// What the run would take; `known` stands as the variants of the plan do.
 #[must_use]
-pub fn forecast(
-    plan: &Plan,
-    known: &[Known],
-    judges: &[KnownJudge],
-    max_cost_usd: Option<f64>,
-) -> Forecast {
+pub fn forecast(plan: &Plan, known: &[Known], judges: &[KnownJudge], bounds: Bounds) -> Forecast {
+    let max_cost_usd = bounds.max_cost_usd;
     let variants: Vec<VariantForecast> = known
         .iter()
         .enumerate()
-        .map(|(at, known)| of_variant(plan, at, known))
+        .map(|(at, known)| of_variant(plan, at, known, bounds))
         .collect();
+    let has_judges = !judges.is_empty();
     let judges: Vec<_> = judges
         .iter()
-        .map(|judge| judge.forecast(plan, known))
+        .map(|judge| judge.forecast(plan, known, bounds))
         .collect();
     let sum = |of: fn(&Span<f64>) -> Option<f64>| -> Option<f64> {
         let variants = variants.iter().map(|v| &v.takes);
@@ -81,7 +87,7 @@ pub fn forecast(
         variants,
         judges,
         max_cost_usd,
-        notes: notes(known),
+        notes: notes(known, has_judges, bounds),
     }
 }
 
@@ -101,7 +107,7 @@ fn seeds(plan: &Plan) -> f64 {
     (plan.grid.seeds.end - plan.grid.seeds.start) as f64
 }
 
-fn of_variant(plan: &Plan, variant: usize, known: &Known) -> VariantForecast {
+fn of_variant(plan: &Plan, variant: usize, known: &Known, bounds: Bounds) -> VariantForecast {
     let grid = &plan.grid;
     let limit = known.output_limit.map(|tokens| tokens as f64);
     let (mut likely, mut most, mut most_usd) = (Vec::new(), Vec::new(), 0.0);
@@ -111,7 +117,7 @@ fn of_variant(plan: &Plan, variant: usize, known: &Known) -> VariantForecast {
         let more = (reply + OBSERVATION_TOKENS) * TOKEN_BYTES;
         likely.push(Calls::of_session(CALLS.min(steps), opening, more, reply));
         let reply = limit.unwrap_or(0.0);
-        let more = reply * TOKEN_BYTES + MOST_OBSERVATION;
+        let more = reply * TOKEN_BYTES + bounds.observation_bytes as f64;
         let worst = Calls::of_session(steps, opening, more, reply);
         most.push(worst);
         let usd = known.cost.at_most(worst);
@@ -128,9 +134,10 @@ fn of_variant(plan: &Plan, variant: usize, known: &Known) -> VariantForecast {
     };
     let tokens_in = piloted(|t| t.tokens_in).unwrap_or(likely.tokens_in());
     let tokens_out = piloted(|t| t.tokens_out).unwrap_or(likely.tokens_out);
-    let guessed = match known.cost {
+    let likely_usd = match known.cost {
         Cost::Free => Some(0.0),
-        Cost::Unknown => None,
+        // One that cost nothing was of another kind.
+        Cost::Unknown => piloted(|t| t.cost_usd).filter(|usd| *usd > 0.0),
         Cost::Priced(price, _) => Some(usd(price, tokens_in, tokens_out)),
     };
     VariantForecast {
@@ -140,10 +147,9 @@ fn of_variant(plan: &Plan, variant: usize, known: &Known) -> VariantForecast {
             calls: counts(Some(likely.calls), Some(most.calls)),
             tokens_in: counts(Some(tokens_in), limit.and(Some(most.bytes_in))),
             tokens_out: counts(Some(tokens_out), limit.and(Some(most.tokens_out))),
-            cost_usd: known.cost.span(
-                piloted(|t| t.cost_usd).or(guessed),
-                limit.and(Some(most_usd * seeds)),
-            ),
+            cost_usd: known
+                .cost
+                .span(likely_usd, limit.and(Some(most_usd * seeds))),
         },
     }
 }
@@ -185,22 +191,22 @@ fn counts(likely: Option<f64>, most: Option<f64>) -> Span<u64> {
     }
 }
 
-fn notes(known: &[Known]) -> Vec<String> {
+fn notes(known: &[Known], has_judges: bool, bounds: Bounds) -> Vec<String> {
     let mut notes = Vec::new();
     if known.iter().any(|known| known.pilot.is_none()) {
         notes.push(format!(
             "likely: {CALLS} calls a session, {REPLY_TOKENS} tokens a reply, {OBSERVATION_TOKENS} \
-             an observation, {TOKEN_BYTES} bytes a token; `--pilot RUN` takes them from a run"
+             an observation, {TOKEN_BYTES} bytes a token; `--pilot RUN` takes the tokens from a run"
         ));
     }
     notes.push(format!(
         "most: every step is used, every reply is as long as its limit, every observation has {} \
-         KiB, and every byte of a request is a token",
-        MOST_OBSERVATION / 1024.0
+         KiB, and every byte of a request is a token; calls that fail and are made again come on top",
+        bounds.observation_bytes / 1024
     ));
     if known
         .iter()
-        .any(|known| known.output_limit.is_none() && known.cost != Cost::Free)
+        .any(|known| known.output_limit.is_none() && (known.cost != Cost::Free || has_judges))
     {
         notes.push("a reply without a limit (`max_tokens` in parameters) has no most".to_owned());
     }
@@ -217,6 +223,13 @@ mod tests {
         output: 10.0,
     };
 
+    fn bounds(max_cost_usd: Option<f64>) -> Bounds {
+        Bounds {
+            max_cost_usd,
+            observation_bytes: 65_536,
+        }
+    }
+
     #[test]
     fn what_a_plan_takes() {
         let plan = super::super::tests::plan_of(2, 2, 3);
@@ -226,7 +239,7 @@ mod tests {
             pilot: None,
         };
         let priced = known(Cost::Priced(PRICE, Some(0.5)));
-        let both = forecast(&plan, &[known(Cost::Free), priced], &[], Some(0.4));
+        let both = forecast(&plan, &[known(Cost::Free), priced], &[], bounds(Some(0.4)));
         assert_eq!(both.sessions, 12);
         let [free, paid] = &both.variants[..] else {
             panic!("{both:?}")
@@ -253,11 +266,18 @@ mod tests {
             output_limit: None,
             ..known(Cost::Unknown)
         };
-        let told = forecast(&plan, &[unknown, piloted], &[], None);
-        assert_eq!(told.variants[1].takes.tokens_in.likely, Some(6000));
-        assert_eq!(told.variants[1].takes.cost_usd.likely, Some(0.06));
-        assert_eq!(told.variants[0].takes.cost_usd.likely, None);
-        assert_eq!(told.variants[0].takes.tokens_in.most, None);
+        let told = forecast(&plan, &[unknown, piloted], &[], bounds(None));
+        let [unpriced, priced] = &told.variants[..] else {
+            panic!("{told:?}")
+        };
+        assert_eq!(priced.takes.tokens_in.likely, Some(6000));
+        let usd = (6000.0 + 10.0 * 1800.0) / 1e6;
+        assert_eq!(priced.takes.cost_usd.likely, Some(usd), "at its own price");
+        assert_eq!(unpriced.takes.cost_usd.likely, None);
+        assert_eq!(unpriced.takes.tokens_in.most, None);
         assert_eq!(told.cost_usd.likely, None, "one is unknown");
+        let unpriced = Known { pilot, ..unknown };
+        let told = forecast(&plan, &[unpriced, unpriced], &[], bounds(None));
+        assert_eq!(told.variants[0].takes.cost_usd.likely, Some(0.06));
     }
 }

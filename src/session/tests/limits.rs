@@ -91,11 +91,17 @@ fn time_that_runs_out_in_a_call_ends_a_session_at_once() {
 
 #[test]
 fn the_context_is_a_limit_and_other_errors_are_not() {
-    let turns = [after_reply(calculate("1")), failed(ModelErrorKind::Context)];
-    let done = drive_events(&spec(8), turns);
-    assert_eq!(done.outcome.status, Status::BudgetExhausted);
-    assert_eq!(done.outcome.limit, Some(Limit::Context));
-    assert_eq!(done.outcome.error, None);
+    let limits = [
+        (ModelErrorKind::Context, Limit::Context),
+        (ModelErrorKind::SessionCost, Limit::CostUsd),
+        (ModelErrorKind::SessionTime, Limit::Seconds),
+    ];
+    for (kind, limit) in limits {
+        let done = drive_events(&spec(8), [after_reply(calculate("1")), failed(kind)]);
+        assert_eq!(done.outcome.status, Status::BudgetExhausted);
+        assert_eq!(done.outcome.limit, Some(limit));
+        assert_eq!(done.outcome.error, None);
+    }
 
     for kind in [ModelErrorKind::Provider, ModelErrorKind::NoReply] {
         let done = drive_events(&spec(8), [after_reply(calculate("1")), failed(kind)]);

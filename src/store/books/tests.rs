@@ -17,6 +17,7 @@ fn reservation(call: u64, purpose: Purpose, model: &str, usd: f64) -> Reservatio
         },
         model: model.to_owned(),
         usd,
+        is_most: true,
         ts: 1.0,
     }
 }
@@ -93,6 +94,26 @@ async fn what_calls_cost_is_told_by_model() {
     assert_eq!(over.models["a"].failed_usd, 1.5);
     assert_eq!(over.models["b"].failed_usd, 0.5 + 4.0 + 2.75 + 0.25);
     assert_eq!(over.models["a"].probes_usd, 0.125);
+}
+
+#[tokio::test]
+async fn nobody_overcharges_where_no_most_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("farm.db");
+    let store = create(&path);
+    let books = CallBooks::new(store.handle());
+    for (call, reserved, is_most) in [(0, 0.0, false), (1, 0.25, false), (2, 0.25, true)] {
+        let of = Reservation {
+            is_most,
+            ..reservation(call, Purpose::Turn, "a", reserved)
+        };
+        books.reserve(of).await.unwrap();
+        books.settle(settlement(call, 1.0, true)).await.unwrap();
+    }
+    store.handle().commit(Vec::new()).await.unwrap();
+    let spent = Reader::open(&path).unwrap().money().unwrap().models["a"];
+    assert_eq!((spent.calls, spent.booked_usd), (3, 3.0));
+    assert_eq!((spent.overcharges, spent.overcharged_usd), (1, 0.75));
 }
 
 #[tokio::test]
