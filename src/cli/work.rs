@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -27,7 +28,7 @@ use crate::{
     report::{self, Progress},
     run::{Ended, OnRecord, Run, Setup, Shutdown, WindDown},
     store::{
-        self, Held, Manifest, Reader, RunFolder, Store, Timing,
+        self, Held, Manifest, Reader, RunFolder, Store, Timing, Traces,
         manifest::RunStatus,
         rfc3339,
         timing::{self, Span},
@@ -205,9 +206,9 @@ impl Work {
             let run = Run::start(ready.plan, setup).await?;
             watch(run, progress, &tally, &so_far, lock).await
         });
-        let joined = runtime.block_on(store.join());
+        let closed = runtime.block_on(store.close());
         // When the store is lost, that is why the run broke off, and its error says what to do.
-        let stats = joined?;
+        let (stats, settling) = closed?;
         tracing::info!(
             commits = stats.commits,
             rows = stats.rows,
@@ -215,14 +216,22 @@ impl Work {
             "store closed"
         );
         (span.sessions, span.work_s) = (stats.ended, stats.work_s);
-        let ended = ended?;
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                drop(runtime.block_on(settling.join()));
+                return Err(error);
+            }
+        };
         let ask = |records: Vec<SessionRecord>| -> Result<Vec<Metric>> {
             let measured = runtime.block_on(ended.measure(records))?;
             Ok(measured.into_iter().map(|m| (m.metric, m.values)).collect())
         };
         let measure: Option<Measure<'_>> = if has_metrics { Some(&ask) } else { None };
+        let derived = derive(&folder, measure);
+        runtime.block_on(settling.join())?;
         // Whatever is wrong now, sessions have run.
-        let summary = derive(&folder, measure).map_err(|e| Error {
+        let summary = derived.map_err(|e| Error {
             kind: ErrorKind::Internal,
             ..e
         })?;
@@ -255,19 +264,30 @@ impl Over {
     }
 }
 
-/// Makes what can be made again from the database: traces, beside them scores and the summary.
+/// Makes what can be made again from the database: scores, the summary, and beside them traces.
 fn derive(folder: &RunFolder, measure: Option<Measure<'_>>) -> Result<Summary> {
+    let opened = Opened::at(folder.clone())?;
+    let to = folder.traces();
+    let traces = Traces::begin(&to, &opened.grid)?;
+    let write = || opened.with_export(|export| export.traces_left(&traces));
     thread::scope(|scope| {
-        let traces =
-            scope.spawn(|| Opened::at(folder.clone())?.with_export(|e| e.traces(&folder.traces())));
-        let opened = Opened::at(folder.clone())?;
+        let others: Vec<_> = (1..writers()).map(|_| scope.spawn(write)).collect();
         opened.with_export(|export| export.scores(&folder.scores()))?;
         let summary = opened.compute(measure)?;
-        traces
-            .join()
-            .map_err(|_| Error::internal("the export of traces broke off"))??;
+        write()?;
+        for other in others {
+            other
+                .join()
+                .map_err(|_| Error::internal("the export of traces broke off"))??;
+        }
         Ok(summary)
     })
+}
+
+/// How many write traces at the same time: each holds some 10 MB.
+fn writers() -> usize {
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    cores.clamp(2, 4)
 }
 
 /// Shows progress until the run is over, and in the lock when it winds down.

@@ -4,7 +4,8 @@
 use std::{
     fs::{self, File},
     io::Write as _,
-    path::Path,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use rusqlite::types::ValueRef;
@@ -63,6 +64,42 @@ enum Line<'a> {
     RunEnd(&'a trace::RunEnd),
 }
 
+/// The traces of a run that are being written to a folder.
+#[derive(Debug)]
+pub struct Traces<'a> {
+    folder: &'a Path,
+    /// How many are written or being written: those of each variant, cases in order.
+    begun: AtomicUsize,
+}
+
+impl<'a> Traces<'a> {
+    /// None is written; those that stood in the folder before are gone.
+    ///
+    /// # Errors
+    /// When the folder holds anything but traces, or the disk refuses.
+    pub fn begin(folder: &'a Path, grid: &Grid) -> Result<Self> {
+        room::make(folder)?;
+        for name in &grid.variants {
+            let folder = folder.join(name.as_str());
+            fs::create_dir_all(&folder).map_err(|e| refused(&folder, e))?;
+        }
+        Ok(Self {
+            folder,
+            begun: AtomicUsize::new(0),
+        })
+    }
+
+    /// Variant and case of the next one, and its path.
+    fn next(&self, grid: &Grid) -> Option<(usize, usize, PathBuf)> {
+        let cases = grid.cases.len().max(1);
+        let next = self.begun.fetch_add(1, Ordering::Relaxed);
+        let (variant, case) = (next / cases, next % cases);
+        let folder = self.folder.join(grid.variants.get(variant)?.as_str());
+        let path = folder.join(format!("{}.jsonl", grid.cases.get(case)?));
+        Some((variant, case, path))
+    }
+}
+
 /// A line of `scores.jsonl`: how one planned session stands.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "Score")]
@@ -101,15 +138,19 @@ impl Export<'_> {
     /// # Errors
     /// When the folder holds anything but traces, the database cannot be read, or the disk refuses.
     pub fn traces(&self, folder: &Path) -> Result<()> {
-        room::make(folder)?;
+        let traces = Traces::begin(folder, self.grid)?;
+        self.traces_left(&traces)
+    }
+
+    /// Writes the traces that nobody has begun to write. Several exports of one database may do so
+    /// at the same time.
+    ///
+    /// # Errors
+    /// When the database cannot be read or the disk refuses.
+    pub fn traces_left(&self, traces: &Traces<'_>) -> Result<()> {
         let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
-        for (variant, name) in self.grid.variants.iter().enumerate() {
-            let folder = folder.join(name.as_str());
-            fs::create_dir_all(&folder).map_err(|e| refused(&folder, e))?;
-            for (case, name) in self.grid.cases.iter().enumerate() {
-                let path = folder.join(format!("{name}.jsonl"));
-                self.trace(variant, case, &path, &mut buffer)?;
-            }
+        while let Some((variant, case, path)) = traces.next(self.grid) {
+            self.trace(variant, case, &path, &mut buffer)?;
         }
         Ok(())
     }

@@ -11,7 +11,14 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{apply::Statements, books::settle_all, fault::fault, schema, write::Write};
+use super::{
+    apply::Statements,
+    books::settle_all,
+    checkpoint::{Checkpoints, passive},
+    fault::fault,
+    schema,
+    write::Write,
+};
 use crate::{
     domain::Grid,
     error::{Context, Error, Result},
@@ -161,7 +168,42 @@ impl Handle {
 #[derive(Debug)]
 pub struct Store {
     handle: Handle,
-    thread: JoinHandle<Result<Stats>>,
+    closed: oneshot::Receiver<Stats>,
+    may_end: oneshot::Sender<()>,
+    thread: JoinHandle<Result<()>>,
+}
+
+/// A database to which nothing is written any more. What stands in its log goes to its place while
+/// others read; at last it is made one plain file that needs no others beside it.
+#[derive(Debug)]
+pub struct Settling {
+    may_end: oneshot::Sender<()>,
+    thread: JoinHandle<Result<()>>,
+}
+
+impl Settling {
+    /// Waits for that, once those who read are done. While others still read it stays as it is, which
+    /// is as good.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub async fn join(self) -> Result<()> {
+        drop(self.may_end);
+        let thread = self.thread;
+        let joined = tokio::task::spawn_blocking(move || thread.join())
+            .await
+            .internal(|| "store: the writer could not be waited for".to_owned())?;
+        joined.unwrap_or_else(|_| {
+            Err(Error::internal("store: the writer panicked")
+                .hint("what was committed is kept, `farm resume RUN` goes on"))
+        })
+    }
+}
+
+/// How the writer's end is agreed on with its owner.
+struct End {
+    closed: oneshot::Sender<Stats>,
+    may_end: oneshot::Receiver<()>,
 }
 
 impl Store {
@@ -195,30 +237,44 @@ impl Store {
         self.handle.clone()
     }
 
-    /// Commits what is queued and closes the database. Handles fail from now on. Calls that were not
-    /// settled are booked at their reservations.
+    /// Commits what is queued, and books calls that were not settled at their reservations. Handles
+    /// fail from now on; nothing is written any more, and who reads reads all of it. What is left to do
+    /// goes on by itself: see [`Settling`].
+    ///
+    /// # Errors
+    /// What ended the store, if it was lost.
+    pub async fn close(self) -> Result<(Stats, Settling)> {
+        // When this fails the thread has ended already, and says below why.
+        let _ = self.handle.queue.send(Message::Close).await;
+        let settling = Settling {
+            may_end: self.may_end,
+            thread: self.thread,
+        };
+        match self.closed.await {
+            Ok(stats) => Ok((stats, settling)),
+            Err(_) => {
+                settling.join().await?;
+                Err(Error::internal("store: the writer has ended"))
+            }
+        }
+    }
+
+    /// The same, and closes the database.
     ///
     /// # Errors
     /// What ended the store, if it was lost.
     pub async fn join(self) -> Result<Stats> {
-        // When this fails the thread has ended already, and says below why.
-        let _ = self.handle.queue.send(Message::Close).await;
-        let thread = self.thread;
-        let joined = tokio::task::spawn_blocking(move || thread.join())
-            .await
-            .internal(|| "store: the writer could not be waited for".to_owned())?;
-        joined.unwrap_or_else(|_| {
-            Err(Error::internal("store: the writer panicked")
-                .hint("what was committed is kept, `farm resume RUN` goes on"))
-        })
+        let (stats, settling) = self.close().await?;
+        settling.join().await?;
+        Ok(stats)
     }
 
     fn run(conn: Connection, path: PathBuf, options: Options) -> Result<Self> {
-        Self::spawn(move |queue| write(conn, &path, queue, options))
+        Self::spawn(move |queue, end| write(conn, &path, queue, options, end))
     }
 
     /// Runs `body` on a thread of its own. However it ends, nobody waits on.
-    fn spawn(body: impl FnOnce(&mut Queue) -> Result<Stats> + Send + 'static) -> Result<Self> {
+    fn spawn(body: impl FnOnce(&mut Queue, End) -> Result<()> + Send + 'static) -> Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let mut queue = Queue {
             receiver,
@@ -229,15 +285,26 @@ impl Store {
             reason: Arc::default(),
         };
         let reason = Arc::clone(&handle.reason);
+        let (say_closed, closed) = oneshot::channel();
+        let (may_end, end) = oneshot::channel();
+        let end = End {
+            closed: say_closed,
+            may_end: end,
+        };
         let thread = std::thread::Builder::new()
             .name("farm-store".to_owned())
             .spawn(move || {
-                body(&mut queue).inspect_err(|e| {
+                body(&mut queue, end).inspect_err(|e| {
                     let _ = reason.set(e.message.as_str().into());
                 })
             })
             .internal(|| "store: the writer's thread cannot be started".to_owned())?;
-        Ok(Self { handle, thread })
+        Ok(Self {
+            handle,
+            closed,
+            may_end,
+            thread,
+        })
     }
 }
 
@@ -269,12 +336,25 @@ fn connect(path: &Path, create: OpenFlags, options: Options) -> Result<Connectio
     .hint("name a folder on a local disk with --out"))
 }
 
-fn write(conn: Connection, path: &Path, queue: &mut Queue, options: Options) -> Result<Stats> {
-    let stats = drain(&conn, queue, options).map_err(|e| fault(path, e))?;
+fn write(
+    conn: Connection,
+    path: &Path,
+    queue: &mut Queue,
+    options: Options,
+    end: End,
+) -> Result<()> {
+    let mut checkpoints = Checkpoints::begin(path);
+    let stats = drain(&conn, queue, options, &mut checkpoints).map_err(|e| fault(path, e))?;
+    if let Some(checkpoints) = checkpoints {
+        checkpoints.end();
+    }
     settle_all(&conn).map_err(|e| fault(path, e))?;
+    // Nobody who is gone wants to know.
+    let _ = end.closed.send(stats);
+    passive(&conn).map_err(|e| fault(path, e))?;
+    drop(end.may_end.blocking_recv());
     settle(&conn).map_err(|e| fault(path, e))?;
-    conn.close().map_err(|(_, e)| fault(path, e))?;
-    Ok(stats)
+    conn.close().map_err(|(_, e)| fault(path, e))
 }
 
 /// Leaves one plain file that needs no others beside it to be read. While somebody reads it stays
@@ -288,7 +368,12 @@ fn settle(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Commits until all handles are gone or the store is closed.
-fn drain(conn: &Connection, queue: &mut Queue, options: Options) -> rusqlite::Result<Stats> {
+fn drain(
+    conn: &Connection,
+    queue: &mut Queue,
+    options: Options,
+    checkpoints: &mut Option<Checkpoints>,
+) -> rusqlite::Result<Stats> {
     let mut statements = Statements::prepare(conn)?;
     let mut stats = Stats::default();
     let Queue { receiver, group } = queue;
@@ -299,6 +384,9 @@ fn drain(conn: &Connection, queue: &mut Queue, options: Options) -> rusqlite::Re
             group.push(message);
         }
         commit(conn, &mut statements, group, &mut stats, options.abort_at)?;
+        if let Some(checkpoints) = checkpoints {
+            checkpoints.written(stats.rows);
+        }
         for message in group.drain(..) {
             match message {
                 // Who no longer waits misses nothing.

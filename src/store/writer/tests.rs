@@ -131,9 +131,9 @@ async fn a_group_is_one_commit() {
     let mut conn = connect(&path, OpenFlags::SQLITE_OPEN_CREATE, Options::default()).unwrap();
     schema::create(&mut conn, &path, "r", &grid(10, 100)).unwrap();
     let (go, wait) = std::sync::mpsc::channel::<()>();
-    let store = Store::spawn(move |queue| {
+    let store = Store::spawn(move |queue, end| {
         wait.recv().unwrap();
-        write(conn, &path, queue, Options::default())
+        write(conn, &path, queue, Options::default(), end)
     })
     .unwrap();
     for id in 0..100 {
@@ -386,7 +386,7 @@ async fn a_database_that_refuses_writes_fails_all_who_wait() {
 
 #[tokio::test]
 async fn a_panic_of_the_writer_fails_all_who_wait() {
-    let store = Store::spawn(|queue| {
+    let store = Store::spawn(|queue, _| {
         let Queue { receiver, group } = queue;
         receiver.blocking_recv_many(group, 1);
         panic!("as a bug would");
