@@ -1,6 +1,9 @@
 //! Faults for tests, from the environment. `FARM_TEST_*` is not config.
 
-use std::env::{self, VarError};
+use std::{
+    env::{self, VarError},
+    time::Duration,
+};
 
 use crate::{
     domain::SessionKey,
@@ -23,6 +26,8 @@ pub(super) struct Faults {
     pub hooks: Hooks,
     /// That of the store.
     pub abort_at: Option<AbortAt>,
+    /// How long a run that winds down waits for rates and retries, where not as long as ever.
+    pub patience: Option<Duration>,
 }
 
 /// What the environment asks for.
@@ -30,7 +35,16 @@ pub(super) fn faults() -> Result<Faults> {
     Ok(Faults {
         hooks: hooks()?,
         abort_at: abort_at()?,
+        patience: patience()?,
     })
+}
+
+/// `FARM_TEST_PATIENCE=MILLISECONDS`.
+fn patience() -> Result<Option<Duration>> {
+    let text = var("FARM_TEST_PATIENCE")?;
+    let ms = text.map(|text| text.parse()).transpose();
+    let ms: Option<u64> = ms.input(|| "FARM_TEST_PATIENCE".to_owned())?;
+    Ok(ms.map(Duration::from_millis))
 }
 
 /// `FARM_TEST_PANIC=KEY:TURN` or `KEY:score`.

@@ -8,7 +8,6 @@ use std::{
 };
 
 use secrecy::SecretString;
-use tokio_util::sync::CancellationToken;
 
 use super::keys;
 use crate::{
@@ -17,7 +16,7 @@ use crate::{
     error::{Context, Error, Result},
     model::{
         self, Model, OpenAi,
-        gateway::{Endpoint, EndpointOptions, Line, Till},
+        gateway::{Endpoint, EndpointOptions, Ends, Line, Till},
         money::{Account, Money as Cap},
         openai::{Client, ClientOptions, Proxies, Settings},
     },
@@ -164,17 +163,12 @@ pub(super) struct Funds {
 }
 
 impl Funds {
-    /// Opens the books of a run in which that much has been spent, and that `interrupt` will end. When
+    /// Opens the books of a run in which that much has been spent, and that ends early as `ends` say. When
     /// they were open, only the place changes where they are kept.
     ///
     /// # Errors
     /// When they cannot be written.
-    pub async fn open(
-        &self,
-        store: Handle,
-        spent: &Money,
-        interrupt: CancellationToken,
-    ) -> Result<()> {
+    pub async fn open(&self, store: Handle, spent: &Money, ends: Ends) -> Result<()> {
         if !self.till.is_open() {
             for (model, spent) in &spent.models {
                 // The money of a model that was taken out of the config is spent all the same.
@@ -185,7 +179,7 @@ impl Funds {
             }
         }
         let books = Arc::new(CallBooks::new(store));
-        let opened = self.till.open(books, spent.next_call, interrupt).await;
+        let opened = self.till.open(books, spent.next_call, ends).await;
         opened.internal(|| "the books of the run".to_owned())
     }
 }

@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::{live::Live, recordings::Recordings};
+use super::{
+    live::{Live, host},
+    recordings::Recordings,
+};
 use crate::{
     config::{ModelConfig, ModelKind, ScriptFile},
     domain::{Case, CaseId, Limits, Script},
@@ -84,8 +87,12 @@ impl Makings<'_> {
             live: self.live,
             place: &place,
         };
+        let name = match &model.kind {
+            ModelKind::OpenAi(live) => format!("model {} at {}", model.name, host(&live.base_url)),
+            _ => format!("model {}", model.name),
+        };
         let model = makings.model(model, &Limits::default())?;
-        Ok(Judge::new(model, parameters))
+        Ok(Judge::new(model, &name, parameters))
     }
 
     /// The model that a config means, for sessions with these limits.

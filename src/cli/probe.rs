@@ -8,7 +8,6 @@ use tokio::runtime::Runtime;
 
 use super::{
     exit::say,
-    live::host,
     setup::{Judging, Ready},
 };
 use crate::{
@@ -120,20 +119,7 @@ async fn ask_judge(plan: &Plan, judging: Judging<'_>) -> Option<ModelError> {
         parts: &parts,
     };
     let graded = judging.judge.ask(&asked, &caller()).await;
-    let error = graded.err().filter(is_wrong)?;
-    Some(match (&judging.model.kind, error.kind) {
-        // Those of the endpoint name it already.
-        (ModelKind::OpenAi(live), ModelErrorKind::NoReply) => ModelError {
-            message: format!(
-                "model {} at {}: {}",
-                judging.model.name,
-                host(&live.base_url),
-                error.message
-            ),
-            ..error
-        },
-        _ => error,
-    })
+    graded.err().filter(is_wrong)
 }
 
 /// Whether the endpoint does not work: how long a request may be is the session's affair, and how many
@@ -162,7 +148,9 @@ fn what_to_do(kind: ModelErrorKind) -> &'static str {
             "check the key in the variable that api_key_env names, and whether it may use the model"
         }
         ModelErrorKind::NotFound => "check `model` and `base_url` of the model",
-        ModelErrorKind::QuotaExhausted => "top the account up, or name another endpoint",
+        ModelErrorKind::QuotaExhausted => {
+            "top the account up, or name another endpoint; `--no-probe` runs what other endpoints serve"
+        }
         ModelErrorKind::NotAnApi => {
             "base_url is what stands before /chat/completions, such as https://HOST/v1"
         }

@@ -8,7 +8,6 @@ use std::{
 
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
-use tokio_util::sync::CancellationToken;
 
 use super::{
     args::ResumeArgs,
@@ -28,6 +27,7 @@ use super::{
 use crate::{
     config::{self, Resolved, SeedRange},
     error::{Context, Error, Result},
+    model::gateway::Ends,
     run::{OnRecord, on_record::Wish},
     store::{self, RunFolder, Store, Timing, manifest::RunStatus, rfc3339, timing::Span},
 };
@@ -100,7 +100,7 @@ fn probe(runtime: &Runtime, before: &Opened, ready: &Ready, is_told: bool) -> Re
     };
     let store = Store::open(&database, run, &before.grid, options)?;
     let (funds, spent) = (&ready.funds, reader.money()?);
-    let opened = funds.open(store.handle(), &spent, CancellationToken::new());
+    let opened = funds.open(store.handle(), &spent, Ends::default());
     let probed = runtime
         .block_on(opened)
         .and_then(|()| probe::before(runtime, ready, is_told));

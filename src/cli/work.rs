@@ -10,6 +10,7 @@ use std::{
 
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::{runtime::Runtime, time::timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     done::Done,
@@ -25,6 +26,7 @@ use crate::{
     config::Until,
     domain::{Clock, SessionRecord, Summary, Tally},
     error::{Context, Error, ErrorKind, Result},
+    model::gateway::Ends,
     report::{self, Progress},
     run::{Ended, OnRecord, Run, Setup, Shutdown, WindDown},
     store::{
@@ -173,8 +175,15 @@ impl Work {
             ..Shutdown::default()
         };
         let spent = Reader::open(&folder.database())?.money()?;
-        let interrupt = shutdown.interrupt.clone();
-        runtime.block_on(ready.funds.open(store.handle(), &spent, interrupt))?;
+        let ends = Ends {
+            interrupt: shutdown.interrupt.clone(),
+            patience: CancellationToken::new(),
+        };
+        let patience = Patience {
+            lasts: faults.patience.unwrap_or(PATIENCE),
+            over: ends.patience.clone(),
+        };
+        runtime.block_on(ready.funds.open(store.handle(), &spent, ends))?;
         let tally = Arc::new(Mutex::new(tally));
         let has_metrics = ready
             .sealed
@@ -204,7 +213,7 @@ impl Work {
             // hears a signal once it has been listened for.
             tokio::spawn(signals::listen(shutdown));
             let run = Run::start(ready.plan, setup).await?;
-            watch(run, progress, &tally, &so_far, lock).await
+            watch(run, progress, (&tally, &so_far), patience, lock).await
         });
         let closed = runtime.block_on(store.close());
         // When the store is lost, that is why the run broke off, and its error says what to do.
@@ -290,23 +299,36 @@ fn writers() -> usize {
     cores.clamp(2, 4)
 }
 
-/// Shows progress until the run is over, and in the lock when it winds down.
+/// How long a run that winds down waits for rates and retries: sessions that are not through by then
+/// are left for a resume, for an endpoint may refuse calls for hours.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// That time, and what tells that it is over.
+struct Patience {
+    lasts: Duration,
+    over: CancellationToken,
+}
+
+/// Shows progress until the run is over; sees to what follows when it winds down.
 async fn watch(
     run: Run,
     mut progress: Progress,
-    tally: &Mutex<Tally>,
-    so_far: &PassRateSoFar,
+    (tally, so_far): (&Mutex<Tally>, &PassRateSoFar),
+    patience: Patience,
     lock: &mut Held,
 ) -> Result<Ended> {
     let over = run.wait();
     let mut over = std::pin::pin!(over);
-    let mut is_told = false;
+    let mut since: Option<Instant> = None;
     loop {
         let over = timeout(TICK, &mut over).await;
         let now = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if now.winding_down && !is_told {
-            is_told = true;
+        if now.winding_down && since.is_none() {
             lock.winds_down();
+            since = Some(Instant::now());
+        }
+        if since.is_some_and(|since| since.elapsed() >= patience.lasts) {
+            patience.over.cancel();
         }
         match over {
             Err(_) => progress.update(&now, |tally| summary::pass_rate(so_far, tally)),

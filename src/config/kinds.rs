@@ -5,6 +5,9 @@ use toml::Value;
 use super::{SeedRange, Until};
 use crate::error::nearest;
 
+/// US dollars per million tokens: a dollar a token. What is above is a slip.
+const MOST_PRICE: f64 = 1e6;
+
 /// The kind of value that a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -92,8 +95,8 @@ impl Kind {
                 }),
             },
             (Self::Price, Value::Integer(_) | Value::Float(_)) => match number(value) {
-                Some(n) if n.is_finite() && n >= 0.0 => Ok(()),
-                _ => Err(format!("must be a finite number, 0 or more, is {value}").into()),
+                Some(n) if (0.0..=MOST_PRICE).contains(&n) => Ok(()),
+                _ => Err(format!("must be a number from 0 to {MOST_PRICE}, is {value}").into()),
             },
             (Self::Cap, Value::String(text)) if text == "none" => Ok(()),
             (Self::Cap, Value::Integer(_) | Value::Float(_) | Value::String(_)) => {
@@ -308,17 +311,22 @@ mod tests {
             (
                 Kind::Price,
                 "-0.1",
-                "must be a finite number, 0 or more, is -0.1",
+                "must be a number from 0 to 1000000, is -0.1",
             ),
             (
                 Kind::Price,
                 "inf",
-                "must be a finite number, 0 or more, is inf",
+                "must be a number from 0 to 1000000, is inf",
             ),
             (
                 Kind::Price,
                 "nan",
-                "must be a finite number, 0 or more, is nan",
+                "must be a number from 0 to 1000000, is nan",
+            ),
+            (
+                Kind::Price,
+                "1e300",
+                &format!("must be a number from 0 to 1000000, is {}", 1e300),
             ),
             (Kind::Price, "'1'", "must be a number, is a text"),
             (Kind::Cap, "5", ""),

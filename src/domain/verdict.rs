@@ -39,9 +39,9 @@ pub enum ScoreError {
     /// A check panicked.
     #[error("check {0} panicked")]
     Panicked(usize),
-    /// The model that was to grade a check did not, and why, in fixed words.
-    #[error("check {0} was not graded by the model: {1}")]
-    Judge(usize, &'static str),
+    /// The model that was to grade a check did not: which one, and why, in farm's own words.
+    #[error("check {0} was not graded: {1}")]
+    Judge(usize, String),
     /// The session's case has no sealed half.
     #[error("the case has no sealed half")]
     NoSealedHalf,

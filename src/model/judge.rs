@@ -38,6 +38,8 @@ whether the work is good enough.";
 #[derive(Clone)]
 pub struct Judge {
     model: Arc<dyn Model>,
+    /// What errors call it.
+    name: Arc<str>,
     opening: Conversation,
 }
 
@@ -70,14 +72,22 @@ pub struct Graded {
 }
 
 impl Judge {
-    /// `parameters` go into each request, as those of a variant do.
+    /// Errors call it `name`, such as `model large at HOST`; `parameters` go into each request, as
+    /// those of a variant do.
     #[must_use]
-    pub fn new(model: Arc<dyn Model>, parameters: &Map<String, Value>) -> Self {
+    pub fn new(model: Arc<dyn Model>, name: &str, parameters: &Map<String, Value>) -> Self {
         let shape = Shape::of_objects("grade", response_schema(), parameters);
         Self {
             model,
+            name: name.into(),
             opening: Conversation::opening(shape, SYSTEM),
         }
+    }
+
+    /// What errors call it.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     /// Asks until a reply can be read, at most [`TRIES`] times: the same request each time, with
@@ -106,7 +116,10 @@ impl Judge {
         }
         Err(ModelError {
             kind: ModelErrorKind::NoReply,
-            message: format!("none of {TRIES} replies is a grade; the last one {why}"),
+            message: format!(
+                "{}: none of {TRIES} replies is a grade; the last one {why}",
+                self.name
+            ),
             retry: Retry::No,
         })
     }

@@ -178,6 +178,8 @@ pub enum Stop {
     Model,
     /// The run has spent what it may.
     Run,
+    /// The run winds down, and this one call would have to wait too long.
+    Ending,
 }
 
 /// Whether to ask again.
@@ -213,6 +215,7 @@ impl ModelErrorKind {
             Self::Stopped(Stop::Endpoint) => "endpoint_parked",
             Self::Stopped(Stop::Model) => "model_out_of_money",
             Self::Stopped(Stop::Run) => "run_out_of_money",
+            Self::Stopped(Stop::Ending) => "run_winds_down",
             Self::BooksLost => "books_lost",
         }
     }

@@ -51,6 +51,8 @@ impl Grading {
         tokio::select! {
             graded = self.all() => match graded {
                 Ok(None) => {}
+                // Why it winds down is said below.
+                Ok(Some(Stopped { stop: Stop::Ending, .. })) => {}
                 Ok(Some(Stopped { stop, why })) => {
                     tracing::warn!(reason = why, "grading stopped");
                     let parked = Write::Parked {
@@ -141,11 +143,12 @@ impl Grading {
                         self.hub.store.commit(Vec::new()).await?;
                         return Err(Error::internal("the books of money cannot be written"));
                     }
-                    kind => Err(in_words(kind)),
+                    kind => Err(format!("{}: {}", self.judge.name(), in_words(kind))),
                 },
             };
+            let is_last = grade.is_err();
             grades.push(grade);
-            if grade.is_err() {
+            if is_last {
                 break;
             }
         }

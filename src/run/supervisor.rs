@@ -310,6 +310,8 @@ impl State {
         let is_judge = asked == Purpose::Judge;
         let concerned = |other: &Variant| match stop {
             Stop::Run => true,
+            // None begins any more.
+            Stop::Ending => false,
             // It is not the variant's model that is not asked any more.
             _ if is_judge => {
                 let judges = other.judge.as_ref().zip(own.judge.as_ref());
@@ -328,7 +330,7 @@ impl State {
             Stop::Endpoint | Stop::Model if is_judge => "the judge of steps".to_owned(),
             Stop::Endpoint => format!("endpoint {}", own.endpoint),
             Stop::Model => format!("model {}", own.account),
-            Stop::Run => "the run".to_owned(),
+            Stop::Run | Stop::Ending => "the run".to_owned(),
         };
         let variants: Vec<&str> = parked
             .iter()

@@ -313,7 +313,9 @@ impl Farm {
             database,
             work: self.folder.path().join("work"),
             sealed,
-            judge: self.judge.map(|model| Judge::new(model, &Map::new())),
+            judge: self
+                .judge
+                .map(|model| Judge::new(model, "model j", &Map::new())),
             concurrency: self.concurrency,
             on_record: self.on_record.unwrap_or_default(),
             shutdown: self.shutdown,

@@ -52,7 +52,8 @@ pub(super) fn judge(
             cost <= *max
         }
         Expect::ModelGraded { min_score, .. } => {
-            let grade = grade.ok_or(ScoreError::Judge(index, "it was not asked"))?;
+            let grade =
+                grade.ok_or_else(|| ScoreError::Judge(index, "no model was asked".to_owned()))?;
             min_score.map_or(grade.passed, |enough| grade.score >= enough)
         }
     };
@@ -168,7 +169,10 @@ mod tests {
             }
         }
         let asked = judge(3, &check(&plain), &record("a", None), None);
-        assert_eq!(asked, Err(ScoreError::Judge(3, "it was not asked")));
+        assert_eq!(
+            asked,
+            Err(ScoreError::Judge(3, "no model was asked".to_owned()))
+        );
     }
 
     #[test]

@@ -42,8 +42,8 @@ pub enum Message {
         ticket: u64,
         /// The session.
         record: Arc<SessionRecord>,
-        /// One for each question, up to the first that got none, and why, in fixed words.
-        grades: Vec<Result<Grade, &'static str>>,
+        /// One for each question, up to the first that got none, and why, in farm's own words.
+        grades: Vec<Result<Grade, String>>,
     },
     /// To say when everything submitted before has been judged.
     Flush(RpcReplyPort<()>),
@@ -135,7 +135,7 @@ impl Scorer {
         &self,
         case: &SealedCase,
         record: &SessionRecord,
-        grades: Vec<Result<Grade, &'static str>>,
+        grades: Vec<Result<Grade, String>>,
     ) -> Verdict {
         let mut grades = grades.into_iter();
         let results: Result<Vec<_>, _> = case

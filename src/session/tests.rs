@@ -51,7 +51,7 @@ fn judged(spec: Spec) -> Spec {
     let scripts = Scripts::new([], []).unwrap();
     let model = Arc::new(Scripted::new("judge", scripts, NATIVE, None));
     let judge = Some(Arc::new(StepJudge {
-        judge: Judge::new(model, &Map::new()),
+        judge: Judge::new(model, "model j", &Map::new()),
         rubric: "Is it right?".to_owned(),
     }));
     Spec { judge, ..spec }

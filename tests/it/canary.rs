@@ -310,7 +310,7 @@ fn what_a_model_is_asked_to_grade_by_and_says_is_left_nowhere() {
     assert_eq!(of("blamed")["checks"], checks(false));
     assert_eq!(
         of("unread")["error"],
-        "check 1 was not graded by the model: it gave no grade that can be read"
+        "check 1 was not graded: model judge: it gave no grade that can be read"
     );
     for args in [
         &["report", "run", "--failures", "--all"][..],

@@ -209,8 +209,8 @@ fn who_charges_more_than_was_reserved_is_booked_in_full_and_ends_the_run() {
     let stats = server.stop();
     let (booked, charged) = (booked(&folder), stats.charged_usd);
     assert!((booked - charged).abs() < 1e-9, "{booked} {charged}");
-    // Two calls were in flight when it was found out.
-    assert!(charged > 0.1 && stats.requests < 12, "{charged} {stats:?}");
+    // At most two calls were in flight when it was found out; else the next one no longer fitted.
+    assert!(charged > 0.09 && stats.requests < 12, "{charged} {stats:?}");
     assert!(ledger(&folder, "not_run") > 0);
     for (words, said) in [
         ("since it has spent what it may", &said.stderr),

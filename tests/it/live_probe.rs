@@ -57,7 +57,7 @@ fn what_endpoints_refuse_is_told_once_and_what_to_do() {
     let no_money = says(1, || error(402, "no credits are left"));
     insta::assert_snapshot!(no_money, @r"
     error: quota_exhausted: model m at HOST: HTTP 402: no credits are left
-    hint: top the account up, or name another endpoint
+    hint: top the account up, or name another endpoint; `--no-probe` runs what other endpoints serve
     ");
     let moved = says(1, || {
         http("308 Moved", "location: http://127.0.0.1:1/v1\r\n", "")

@@ -8,7 +8,7 @@ use crate::{
     live::{args, ends, folder, ledger, model, parked, run, sessions, solve},
     running::Running,
     status,
-    stub::{Say, Stub, http, says},
+    stub::{Say, Stub, error, http, says},
     support::Folder,
 };
 
@@ -148,14 +148,22 @@ const STUCK: [Stuck; 4] = [
 
 impl Stuck {
     /// Begins a run that gets stuck so; with who answers.
-    fn begin(&self, folder: &Folder, more: &[&'static str]) -> (Running, Stub) {
+    fn begin(
+        &self,
+        folder: &Folder,
+        more: &[&'static str],
+        env: &[(&str, &str)],
+    ) -> (Running, Stub) {
         let says = self.says;
         let stub = Stub::start(move |_| says());
         let table = format!("{TOKENS}{}", self.model);
         folder.write("live.toml", model("m", &stub.base_url(), &table));
         let all = ["--concurrency", "4", "--quiet", "--no-probe"];
         let all = [&all[..], self.more, more].concat();
-        (Running::start(folder, args("live.toml", &all)), stub)
+        (
+            Running::start_with(folder, args("live.toml", &all), env),
+            stub,
+        )
     }
 
     /// Waits until that is seen.
@@ -168,7 +176,8 @@ impl Stuck {
     }
 }
 
-/// However a run is told to wind down, those that wait go on waiting until they are dropped.
+/// However a run is told to wind down, for a minute those that wait go on waiting, unless they are
+/// dropped.
 fn are_seen_and_dropped(stuck: &Stuck, way: &str) {
     let folder = folder(9);
     let until: &[&str] = match way {
@@ -176,7 +185,7 @@ fn are_seen_and_dropped(stuck: &Stuck, way: &str) {
         "--until" => &["--until", "10s"],
         _ => &[],
     };
-    let (mut farm, stub) = stuck.begin(&folder, until);
+    let (mut farm, stub) = stuck.begin(&folder, until, &[]);
     let status = stuck.is_seen(&folder);
     let has_end = status["in_flight"]["backoff_until"].is_string();
     assert_eq!(has_end, stuck.waiting.0 == "backoff", "{status}");
@@ -211,6 +220,42 @@ fn are_seen_and_dropped(stuck: &Stuck, way: &str) {
     let resume = "resume run --quiet --config sound.toml --until none";
     folder.farm(resume.split(' ')).exits(0);
     assert_eq!(ledger(&folder, "passed"), 9);
+}
+
+#[test]
+fn a_run_that_winds_down_waits_no_longer_than_a_minute_for_rates_and_retries() {
+    // A minute, but for the test.
+    let env = [("FARM_TEST_PATIENCE", "50")];
+    for stuck in &STUCK[1..3] {
+        let folder = folder(9);
+        // Those that think at a rate of one a minute are through in time.
+        let stuck = Stuck {
+            says: match stuck.thinking {
+                0 => stuck.says,
+                _ => || error(500, "try again"),
+            },
+            thinking: 0,
+            waiting: (stuck.waiting.0, 4 - stuck.thinking),
+            ..*stuck
+        };
+        let (farm, stub) = stuck.begin(&folder, &[], &env);
+        status::until(&folder, |status| {
+            status["in_flight"][stuck.waiting.0].as_u64() >= Some(stuck.waiting.1)
+        });
+        folder.write("run/STOP", "");
+        let (code, said) = farm.end();
+        assert_eq!(code, Some(3), "{said}");
+        assert!(!said.contains("parked"), "{said}");
+        assert_eq!(ledger(&folder, "not_run"), 9);
+        let asked = stub.counts().asked;
+        assert!(asked <= 4, "{asked}");
+        let sound = Stub::start(|asked| says(&solve(asked.task())));
+        folder.write("sound.toml", model("m", &sound.base_url(), TOKENS));
+        folder
+            .farm(["resume", "run", "--quiet", "--config", "sound.toml"])
+            .exits(0);
+        assert_eq!(ledger(&folder, "passed"), 9);
+    }
 }
 
 #[test]

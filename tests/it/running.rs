@@ -19,8 +19,18 @@ pub(crate) struct Running {
 impl Running {
     /// Starts it with these arguments.
     pub(crate) fn start<'a>(folder: &Folder, args: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::start_with(folder, args, &[])
+    }
+
+    /// The same with these variables.
+    pub(crate) fn start_with<'a>(
+        folder: &Folder,
+        args: impl IntoIterator<Item = &'a str>,
+        env: &[(&str, &str)],
+    ) -> Self {
         let child = process()
             .args(args)
+            .envs(env.iter().copied())
             .current_dir(folder.path(""))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -358,8 +358,8 @@ fn what_is_wrong_with_a_live_model() {
         ),
         (
             "price = { input = -1, output = nan }",
-            "F:5:19: models.m.price.input: must be a finite number, 0 or more, is -1\n\
-             F:5:32: models.m.price.output: must be a finite number, 0 or more, is nan",
+            "F:5:19: models.m.price.input: must be a number from 0 to 1000000, is -1\n\
+             F:5:32: models.m.price.output: must be a number from 0 to 1000000, is nan",
         ),
         (
             "max_tries = 0\nslots.start = 0\nrates.requests_per_minute = 0",

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 pub use charge::{Reach, charge};
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use retry_after::retry_after;
-pub use till::Till;
+pub use till::{Ends, Till};
 
 use self::{
     retry::{After, Tries, Wish, after},
@@ -129,8 +129,8 @@ impl Line {
                 After::Again(_) if is_answer => return Err(self.named(error)),
                 After::Again(pause) => {
                     let _waiting = call.caller.watch.waits(Activity::Backoff, Some(pause));
-                    let pause = tokio::time::sleep_until(told + pause);
-                    self.endpoint.unless_parked(pause).await?;
+                    let pause = self.patiently(tokio::time::sleep_until(told + pause));
+                    self.endpoint.unless_parked(pause).await??;
                 }
                 After::GiveUp(error) => return Err(self.named(error)),
                 // A probe stands before the run: whoever asks is told what is wrong.
@@ -155,7 +155,7 @@ impl Line {
         // It may be parked meanwhile: then nobody waits for its money, slots and rates any longer.
         let ready = self.endpoint.unless_parked(self.ready(call, stake, tokens));
         let (hold, mut slot) = ready.await??;
-        if self.till.is_interrupted() {
+        if self.till.ends().interrupt.is_cancelled() {
             // What is ready may be so since others were dropped already.
             std::future::pending::<()>().await;
         }
@@ -213,8 +213,22 @@ impl Line {
             Some(stake) => Some((self.reserve(call, stake.usd).await?, stake)),
         };
         let slot = self.endpoint.slot(watch).await;
-        self.endpoint.pace(tokens, watch).await;
+        self.patiently(self.endpoint.pace(tokens, watch)).await?;
         Ok((hold, slot))
+    }
+
+    /// Waits for this, as long as the run has patience.
+    async fn patiently<T>(&self, wait: impl Future<Output = T>) -> Result<T, ModelError> {
+        let ends = self.till.ends();
+        tokio::select! {
+            biased;
+            done = wait => Ok(done),
+            () = ends.patience.cancelled() => Err(self.named(ModelError {
+                kind: ModelErrorKind::Stopped(Stop::Ending),
+                message: "the run winds down, and the call would have to wait longer".to_owned(),
+                retry: Retry::No,
+            })),
+        }
     }
 
     async fn reserve(&self, call: Outgoing<'_>, usd: f64) -> Result<Hold, ModelError> {
@@ -288,16 +302,18 @@ impl Line {
         let money = self.till.money();
         let account = match stop {
             Stop::Model => money.of_model(self.account),
-            Stop::Run | Stop::Endpoint => money.of_run(),
+            Stop::Run | Stop::Endpoint | Stop::Ending => money.of_run(),
         };
         let spent = account.booked().usd();
         let what = match stop {
             Stop::Model => format!("model {} may spend", self.model),
-            Stop::Run | Stop::Endpoint => "the run may spend".to_owned(),
+            Stop::Run | Stop::Endpoint | Stop::Ending => "the run may spend".to_owned(),
         };
         let to_do = match stop {
             Stop::Model => format!("raise models.{}.max_cost_usd", self.model),
-            Stop::Run | Stop::Endpoint => "resume with a higher --max-cost".to_owned(),
+            Stop::Run | Stop::Endpoint | Stop::Ending => {
+                "resume with a higher --max-cost".to_owned()
+            }
         };
         ModelError {
             kind: ModelErrorKind::Stopped(stop),

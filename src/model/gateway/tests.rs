@@ -7,8 +7,6 @@ use std::{
     time::Duration,
 };
 
-use tokio_util::sync::CancellationToken;
-
 use super::*;
 use crate::{
     domain::{Books, BoxFuture, Clock, OnBehalf, Reservation, SessionId, Settlement},
@@ -57,7 +55,7 @@ struct Stand {
     books: Arc<Kept>,
     money: Arc<Money>,
     caller: Caller,
-    interrupt: CancellationToken,
+    ends: Ends,
 }
 
 impl Stand {
@@ -68,8 +66,8 @@ impl Stand {
     }
 
     async fn open(&self) {
-        let (books, interrupt) = (self.books.clone(), self.interrupt.clone());
-        self.line.till.open(books, 1, interrupt).await.unwrap();
+        let (books, ends) = (self.books.clone(), self.ends.clone());
+        self.line.till.open(books, 1, ends).await.unwrap();
     }
 
     /// Without books.
@@ -96,7 +94,7 @@ impl Stand {
             books,
             money,
             caller: Caller::of_a_test(),
-            interrupt: CancellationToken::new(),
+            ends: Ends::default(),
         }
     }
 
@@ -256,6 +254,37 @@ async fn an_endpoint_that_refuses_everybody_for_an_hour_is_parked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn when_a_run_has_no_patience_left_its_waits_end() {
+    let mut stand = Stand::new(None).await;
+    let patience = stand.ends.patience.clone();
+    let ends_at = |seconds| {
+        let patience = patience.clone();
+        async move {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            patience.cancel();
+        }
+    };
+    let began = Instant::now();
+    let (refused, ()) = tokio::join!(stand.call([too_many(Some(1800))]), ends_at(70));
+    let ending = ModelErrorKind::Stopped(Stop::Ending);
+    assert_eq!(refused.unwrap_err().kind, ending);
+    assert_eq!(began.elapsed(), Duration::from_secs(70));
+    // Nor is a rate waited for, but what needs no wait is done.
+    assert_eq!(stand.call([reply(1)]).await, Ok(1));
+    let endpoint = EndpointOptions {
+        host: "127.0.0.1:1".to_owned(),
+        slots_start: 2,
+        slots_max: 2,
+        requests_per_minute: Some(1),
+        tokens_per_minute: None,
+    };
+    stand.line.endpoint = Arc::new(Endpoint::new(endpoint));
+    assert_eq!(stand.call([reply(1)]).await, Ok(1));
+    assert_eq!(stand.call([]).await.unwrap_err().kind, ending);
+    assert_eq!(began.elapsed(), Duration::from_secs(70));
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_waits_for_an_endpoint_that_is_parked() {
     let stand = Stand::new(None).await;
     let began = Instant::now();
@@ -312,7 +341,7 @@ async fn a_slot_that_an_interrupt_frees_is_taken_by_nobody() {
     };
     let interrupted = async {
         tokio::time::sleep(moment / 2).await;
-        stand.interrupt.cancel();
+        stand.ends.interrupt.cancel();
     };
     let (_, third, ()) = tokio::join!(first_two, third, interrupted);
     assert!(third.is_err());

@@ -1,3 +1,5 @@
+//! The books of a run's money, and how the run ends, for those who make its calls.
+
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU64, Ordering},
@@ -9,6 +11,15 @@ use crate::{
     domain::{Books, BooksLost, Clock, OnBehalf, Reservation, Settlement},
     model::money::Money,
 };
+
+/// How a run ends early, as far as its calls are concerned.
+#[derive(Debug, Clone, Default)]
+pub struct Ends {
+    /// No further call is made: whoever wants to make one waits until he is dropped.
+    pub interrupt: CancellationToken,
+    /// Nobody waits for a rate or for another try any more.
+    pub patience: CancellationToken,
+}
 
 /// The money of a run with the books in which its calls are kept.
 ///
@@ -23,7 +34,7 @@ pub struct Till {
 
 enum State {
     Closed(Vec<Entry>),
-    Open(Arc<dyn Books>, CancellationToken),
+    Open(Arc<dyn Books>, Ends),
 }
 
 enum Entry {
@@ -56,11 +67,9 @@ impl Till {
     }
 
     /// Opens the books, in which the next call has number `first`, and enters what was kept back. No
-    /// call may be under way. Once `interrupt` is cancelled no further call is made: whoever wants to
-    /// make one waits until he is dropped.
+    /// call may be under way.
     ///
-    /// Opened again, calls go into these books, with the numbers that follow, and heed this
-    /// interrupt.
+    /// Opened again, calls go into these books, with the numbers that follow, and heed these ends.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -68,9 +77,9 @@ impl Till {
         &self,
         books: Arc<dyn Books>,
         first: u64,
-        interrupt: CancellationToken,
+        ends: Ends,
     ) -> Result<(), BooksLost> {
-        let open = State::Open(books.clone(), interrupt);
+        let open = State::Open(books.clone(), ends);
         let before = std::mem::replace(&mut *self.state(), open);
         let State::Closed(kept_back) = before else {
             return Ok(());
@@ -109,11 +118,11 @@ impl Till {
         self.enter(Entry::Settlement(settlement)).await
     }
 
-    /// Whether no further call is made, since all who make them are about to be dropped.
-    pub(super) fn is_interrupted(&self) -> bool {
+    /// How the run ends early; before it has begun it does not.
+    pub(super) fn ends(&self) -> Ends {
         match &*self.state() {
-            State::Open(_, interrupt) => interrupt.is_cancelled(),
-            State::Closed(_) => false,
+            State::Open(_, ends) => ends.clone(),
+            State::Closed(_) => Ends::default(),
         }
     }
 

@@ -55,7 +55,7 @@ async fn ask(replies: &[&'static str]) -> (Result<Graded, ModelError>, Vec<(u64,
         replies: replies.to_vec(),
         asked: Log::default(),
     });
-    let judge = Judge::new(stub.clone(), &Map::new());
+    let judge = Judge::new(stub.clone(), "model j", &Map::new());
     let parts = [Part::new("answer", "2")];
     let asked = Asked {
         case: &"a".parse().unwrap(),
@@ -97,7 +97,7 @@ async fn what_cannot_be_read_is_asked_again_with_another_seed() {
     );
     assert_eq!(
         error.message,
-        "none of 3 replies is a grade; the last one has no `score` from 0 to 1"
+        "model j: none of 3 replies is a grade; the last one has no `score` from 0 to 1"
     );
     assert_eq!(asked.len(), 3);
 }
@@ -119,7 +119,7 @@ fn a_judge_is_told_what_it_is_to_do_and_what_is_data() {
         replies: Vec::new(),
         asked: Log::default(),
     };
-    let judge = Judge::new(Arc::new(stub), &Map::new());
+    let judge = Judge::new(Arc::new(stub), "model j", &Map::new());
     let parts = [Part::new("answer", "2")];
     let case = "a".parse().unwrap();
     let asked = Asked {

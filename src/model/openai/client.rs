@@ -55,6 +55,8 @@ pub struct Client {
     pub(super) http: reqwest::Client,
     pub(super) url: Url,
     pub(super) redactor: Redactor,
+    /// The variable that names a proxy for the endpoint, unless another leaves the endpoint out.
+    pub(super) proxy: Option<&'static str>,
 }
 
 impl Client {
@@ -72,7 +74,16 @@ impl Client {
             .retry(reqwest::retry::never())
             .connect_timeout(options.connect_timeout)
             .no_proxy();
-        for proxy in proxies(&options.proxies)? {
+        let proxies = proxies(&options.proxies)?;
+        let is_https = options.base_url.starts_with("https:");
+        let own = if is_https {
+            "HTTPS_PROXY"
+        } else {
+            "HTTP_PROXY"
+        };
+        let named = |name: &str| proxies.iter().map(|(n, _)| *n).find(|n| *n == name);
+        let proxy = named(own).or_else(|| named("ALL_PROXY"));
+        for (_, proxy) in proxies {
             builder = builder.proxy(proxy);
         }
         let http = builder
@@ -84,7 +95,8 @@ impl Client {
             url: url
                 .parse()
                 .input(|| format!("{:?} is no address", options.base_url))?,
-            redactor: Redactor::of(options.key.clone()),
+            redactor: Redactor::of(options.key.as_ref()),
+            proxy,
         })
     }
 }
@@ -117,7 +129,8 @@ fn headers(options: &ClientOptions) -> Result<HeaderMap> {
     Ok(headers)
 }
 
-fn proxies(of: &Proxies) -> Result<Vec<Proxy>> {
+/// Proxies with the variables that name them.
+fn proxies(of: &Proxies) -> Result<Vec<(&'static str, Proxy)>> {
     type Make = fn(&str) -> reqwest::Result<Proxy>;
     let makes: [(&str, &Option<String>, Make); 3] = [
         ("HTTP_PROXY", &of.http, |url| Proxy::http(url)),
@@ -139,11 +152,20 @@ fn proxies(of: &Proxies) -> Result<Vec<Proxy>> {
     given
         .filter(|(_, url, _)| !url.is_empty())
         .map(|(name, url, make)| {
-            let proxy = make(url).map_err(|e| {
-                Error::input(format!("{name} is not the address of a proxy"))
-                    .caused_by(e.without_url())
-            })?;
-            Ok(proxy.no_proxy(except.clone()))
+            let wrong = || {
+                let error = Error::input(format!("{name} is not the address of a proxy"));
+                error.hint("write http://HOST:PORT or https://HOST:PORT; others are not used")
+            };
+            let proxy = make(url).map_err(|e| wrong().caused_by(e.without_url()))?;
+            // Without a scheme it is taken for http.
+            let scheme = url.split_once("://").map_or("http", |(scheme, _)| scheme);
+            if !["http", "https"]
+                .iter()
+                .any(|s| s.eq_ignore_ascii_case(scheme))
+            {
+                return Err(wrong());
+            }
+            Ok((name, proxy.no_proxy(except.clone())))
         })
         .collect()
 }
@@ -175,6 +197,14 @@ mod tests {
         });
         assert!(bad_proxy.message.contains("HTTPS_PROXY"), "{bad_proxy}");
         assert!(!format!("{bad_proxy:?}").contains("secret"));
+        let socks = of(ClientOptions {
+            proxies: Proxies {
+                all: Some("socks5://127.0.0.1:1".into()),
+                ..Proxies::default()
+            },
+            ..ClientOptions::default()
+        });
+        assert!(socks.message.contains("ALL_PROXY"), "{socks}");
     }
 
     #[test]
@@ -187,7 +217,7 @@ mod tests {
             },
             ..ClientOptions::default()
         };
-        let redactor = Redactor::of(options.key.clone());
+        let redactor = Redactor::of(options.key.as_ref());
         assert!(!format!("{options:?} {redactor:?}").contains("sk-canary"));
     }
 }

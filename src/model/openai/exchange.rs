@@ -24,15 +24,14 @@ impl Client {
         let request = self.http.post(self.url.clone()).body(body);
         let response = match timeout(limit, request.send()).await {
             Ok(Ok(response)) => response,
-            Ok(Err(e)) => return unsent(e),
+            Ok(Err(e)) => return self.unsent(e),
             Err(_) => return late(limit),
         };
         let status = response.status().as_u16();
-        let wait = {
-            let headers = response.headers();
-            let text = |name: &str| headers.get(name)?.to_str().ok();
-            retry_after(text, Timestamp::now())
-        };
+        let headers = response.headers();
+        let header = |name: &str| headers.get(name)?.to_str().ok();
+        let wait = retry_after(header, Timestamp::now());
+        let encoding = header("content-encoding").map(str::to_owned);
         let is_refused = !(200..300).contains(&status);
         let left = limit.saturating_sub(began.elapsed());
         let bytes = match timeout(left, read(response)).await {
@@ -43,6 +42,15 @@ impl Client {
             Err(_) => return late(limit),
         };
         let text = String::from_utf8_lossy(&bytes);
+        if let Some(what) = unreadable(encoding.as_deref(), &text).filter(|_| !is_refused) {
+            let message = format!("HTTP {status}: {what}");
+            return failed(
+                Reach::Received,
+                ModelErrorKind::Provider,
+                Retry::Yes,
+                message,
+            );
+        }
         let text = self.redactor.clean(&text);
         let reply = Reply::receive(status, &text, options, began.elapsed());
         // Errors and refusals may say what they took, too.
@@ -61,6 +69,37 @@ impl Client {
             reach,
             retry_after: wait,
         }
+    }
+
+    /// A request that got no reply.
+    fn unsent(&self, error: reqwest::Error) -> Sent<Reply> {
+        let (reach, what) = if error.is_connect() {
+            (Reach::Nowhere, "no connection")
+        } else {
+            (Reach::Received, "no reply")
+        };
+        let kind = if error.is_timeout() {
+            ModelErrorKind::Timeout
+        } else {
+            ModelErrorKind::Provider
+        };
+        let proxy = self.proxy.map(|name| format!(" ({name} names a proxy)"));
+        let message = format!("{what}{}: {}", proxy.unwrap_or_default(), cause(error));
+        failed(reach, kind, Retry::Yes, message)
+    }
+}
+
+/// Why a body of success holds no words at all.
+fn unreadable(encoding: Option<&str>, text: &str) -> Option<String> {
+    match encoding {
+        Some(encoding) if !encoding.eq_ignore_ascii_case("identity") => Some(format!(
+            "the reply is in content-encoding {}, which was not asked for",
+            encoding.chars().take(20).collect::<String>()
+        )),
+        _ => text
+            .trim()
+            .is_empty()
+            .then(|| "the reply is empty".to_owned()),
     }
 }
 
@@ -118,22 +157,6 @@ fn late(limit: Duration) -> Sent<Reply> {
         Retry::Yes,
         format!("no whole reply within {} s", limit.as_secs_f64()),
     )
-}
-
-/// A request that got no reply.
-fn unsent(error: reqwest::Error) -> Sent<Reply> {
-    let (reach, what) = if error.is_connect() {
-        (Reach::Nowhere, "no connection")
-    } else {
-        (Reach::Received, "no reply")
-    };
-    let kind = if error.is_timeout() {
-        ModelErrorKind::Timeout
-    } else {
-        ModelErrorKind::Provider
-    };
-    let why = cause(error);
-    failed(reach, kind, Retry::Yes, format!("{what}: {why}"))
 }
 
 fn failed(reach: Reach, kind: ModelErrorKind, retry: Retry, message: String) -> Sent<Reply> {

@@ -1,7 +1,8 @@
 //! What comes from an endpoint never brings a key along: some endpoints quote what they were sent.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
+use regex::{NoExpand, Regex};
 use secrecy::{ExposeSecret, SecretString};
 
 /// Stands in place of a key.
@@ -12,78 +13,69 @@ const MARK: &str = "[key]";
 const SHORTEST: usize = 8;
 
 /// Takes keys out of texts. All that an endpoint says passes one before anything else sees it.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Redactor {
-    key: Option<SecretString>,
+    /// Finds the key in any of its forms.
+    key: Option<Regex>,
 }
 
 impl Redactor {
-    /// Takes this key out.
+    /// Takes this key out, and what follows its scheme if it has one: `Bearer KEY`.
     #[must_use]
-    pub fn of(key: Option<SecretString>) -> Self {
-        let is_secret = |key: &SecretString| key.expose_secret().len() >= SHORTEST;
+    pub fn of(key: Option<&SecretString>) -> Self {
+        let Some(key) = key.map(ExposeSecret::expose_secret) else {
+            return Self::default();
+        };
+        let bare = key.split_ascii_whitespace().next_back();
+        let forms = [Some(key), bare];
+        let secrets = forms.into_iter().flatten().filter(|k| k.len() >= SHORTEST);
+        let patterns: Vec<String> = secrets.map(pattern).collect();
+        if patterns.is_empty() {
+            return Self::default();
+        }
         Self {
-            key: key.filter(is_secret),
+            // Every pattern is made of escaped characters. A key of many kilobytes would be too much
+            // for it, and no header could hold it.
+            key: Regex::new(&patterns.join("|")).ok(),
         }
     }
 
-    /// The text without the key, however JSON may write it.
+    /// The text without the key, however JSON, JSON within JSON, or an address may write it.
     #[must_use]
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some(key) = &self.key else {
-            return Cow::Borrowed(text);
-        };
-        let key = key.expose_secret();
-        let clean = match text.contains(key) {
-            true => Cow::Owned(text.replace(key, MARK)),
-            false => Cow::Borrowed(text),
-        };
-        // Without an escape JSON writes it as it is.
-        match clean.contains('\\') {
-            true => Cow::Owned(without_escaped(&clean, key)),
-            false => clean,
+        match &self.key {
+            Some(key) => key.replace_all(text, NoExpand(MARK)),
+            None => Cow::Borrowed(text),
         }
     }
 }
 
-/// The text without the key as JSON may write it: each character as it is or escaped.
-fn without_escaped(text: &str, key: &str) -> String {
-    let begins = |c: char| c == '\\' || key.starts_with(c);
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, from)) = rest.find(begins).and_then(|at| rest.split_at_checked(at)) {
-        clean.push_str(before);
-        if let Some(after) = key.chars().try_fold(from, after) {
-            clean.push_str(MARK);
-            rest = after;
-        } else {
-            let mut chars = from.chars();
-            clean.extend(chars.next());
-            rest = chars.as_str();
-        }
+/// It would show the key.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor")
     }
-    clean.push_str(rest);
-    clean
 }
 
-/// What follows this character, if a text in JSON begins with it.
-fn after(text: &str, c: char) -> Option<&str> {
-    let as_it_is = text.strip_prefix(c).filter(|_| !matches!(c, '"' | '\\'));
-    let short = match c {
-        '"' | '\\' | '/' => Some(c),
-        '\t' => Some('t'),
-        _ => None,
+/// What matches each character of a key as it is, behind any number of backslashes, as `\u002b`, or as
+/// `%2B`.
+fn pattern(key: &str) -> String {
+    key.chars().map(any_form).collect()
+}
+
+fn any_form(c: char) -> String {
+    let as_it_is = regex::escape(c.encode_utf8(&mut [0; 4]));
+    // Behind a letter's backslash is something else: `\n`.
+    let as_it_is = match c {
+        '\t' => format!(r"\t|\\+t"),
+        c if c.is_alphanumeric() => as_it_is,
+        _ => format!(r"\\*{as_it_is}"),
     };
-    let shortly = || text.strip_prefix('\\')?.strip_prefix(short?);
-    let in_hex = || {
-        let mut buffer = [0; 2];
-        let mut units = c.encode_utf16(&mut buffer).iter();
-        units.try_fold(text, |text, unit| {
-            let (digits, rest) = text.strip_prefix("\\u")?.split_at_checked(4)?;
-            (u16::from_str_radix(digits, 16) == Ok(*unit)).then_some(rest)
-        })
-    };
-    as_it_is.or_else(shortly).or_else(in_hex)
+    let units = c.encode_utf16(&mut [0; 2]).to_vec();
+    let in_json: String = units.iter().map(|u| format!(r"\\+u{u:04x}")).collect();
+    let bytes = c.encode_utf8(&mut [0; 4]).as_bytes().to_vec();
+    let in_address: String = bytes.iter().map(|b| format!("%{b:02x}")).collect();
+    format!("(?:{as_it_is}|(?i:{in_json}|{in_address}))")
 }
 
 #[cfg(test)]
@@ -92,7 +84,7 @@ mod tests {
 
     #[test]
     fn no_key_is_left() {
-        let of = |key: &str, text: &str| Redactor::of(Some(key.into())).clean(text).into_owned();
+        let of = |key: &str, text: &str| Redactor::of(Some(&key.into())).clean(text).into_owned();
         let table = [
             (
                 "sk-12345",
@@ -117,6 +109,27 @@ mod tests {
                 r#"\\ \ud83d\udd11 [key] sk\u002"#,
             ),
             ("none", "none of these", "none of these"),
+            (
+                "a+b/c=d==",
+                r#"{"raw":"{\"m\":\"key a\\u002bb\\/c\\u003Dd\\u003d\\u003d\"}"}"#,
+                r#"{"raw":"{\"m\":\"key [key]\"}"}"#,
+            ),
+            (
+                "say\"so\"now",
+                r#"{"raw":"{\"m\":\"say\\\"so\\\"now\"}"}"#,
+                r#"{"raw":"{\"m\":\"[key]\"}"}"#,
+            ),
+            (
+                "a+b/c=d==",
+                "GET /?key=a%2Bb%2fc%3Dd%3D%3D&x=%2B",
+                "GET /?key=[key]&x=%2B",
+            ),
+            (
+                "Bearer Zm9vYmFy",
+                "served by x-Zm9vYmFy, asked with Bearer Zm9vYmFy",
+                "served by x-[key], asked with [key]",
+            ),
+            ("Bearer none", "none of Bearer none", "none of [key]"),
         ];
         for (key, text, want) in table {
             assert_eq!(of(key, text), want);

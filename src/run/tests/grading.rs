@@ -250,7 +250,7 @@ async fn a_judge_that_fails_is_an_error_and_never_a_failed_check() {
         let over = farm(&["a"], 2, model.clone(), &judge).run().await;
         assert_eq!(over.ledger(), ledger(1, 1, 0), "{why}");
         assert_eq!(judge.asks("a", 0), asks);
-        let wrong = format!("check 1 was not graded by the model: {why}");
+        let wrong = format!("check 1 was not graded: model j: {why}");
         assert_eq!(
             over.session("a", 0).unwrap().score,
             Some(Score::Failed(wrong))
@@ -362,7 +362,7 @@ async fn neither_the_rubric_nor_what_is_said_of_it_is_left_anywhere() {
     let left = bytes_in(over.folder.path());
     let holds = |word: &str| left.windows(word.len()).any(|w| w == word.as_bytes());
     assert!(
-        holds("was not graded by the model"),
+        holds("was not graded: model j"),
         "the search is worth something"
     );
     assert!(!holds(MARK) && !holds("Is it"), "the rubric is in a file");

@@ -13,7 +13,7 @@ const RUBRIC: &str = "Is it to the point?";
 
 fn step_judge(model: Arc<TestJudge>) -> Option<Arc<StepJudge>> {
     Some(Arc::new(StepJudge {
-        judge: Judge::new(model, &Map::new()),
+        judge: Judge::new(model, "model j", &Map::new()),
         rubric: RUBRIC.to_owned(),
     }))
 }
@@ -151,7 +151,9 @@ async fn a_judge_that_gives_no_grade_is_an_error_and_no_failure() {
     assert_eq!(outcome.status, Status::ModelError);
     assert_eq!(
         outcome.error.as_deref(),
-        Some("judge: no_reply: none of 3 replies is a grade; the last one is not one JSON object")
+        Some(
+            "judge: no_reply: model j: none of 3 replies is a grade; the last one is not one JSON object"
+        )
     );
     assert_eq!(outcome.steps_used, 2);
     assert_eq!(model.asks("a", 0), [1]);

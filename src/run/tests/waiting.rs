@@ -82,7 +82,7 @@ async fn so_does_a_judge_after_the_last_turn() {
     let judge = Waiting::new(move |_| Ok(answer(&says)));
     let mut farm = Farm::new(&["a"], 1, TestModel::ready([answer("done")]));
     farm.variants[0].judge = Some(Arc::new(StepJudge {
-        judge: Judge::new(judge, &Map::new()),
+        judge: Judge::new(judge, "model j", &Map::new()),
         rubric: "Is it to the point?".to_owned(),
     }));
     let over = farm.run().await;

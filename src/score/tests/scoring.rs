@@ -89,7 +89,7 @@ async fn each_submit_is_acknowledged_and_then_judged() {
     assert_eq!(*log.lock().unwrap(), wanted);
 }
 
-fn grade(score: f64) -> Result<Grade, &'static str> {
+fn grade(score: f64) -> Result<Grade, String> {
     let passed = score > 0.6;
     Ok(Grade { score, passed })
 }
@@ -162,16 +162,16 @@ async fn what_a_model_is_to_grade_waits_for_it() {
         (vec![grade(0.5), grade(0.1)], scored(true, true)),
         (vec![grade(0.4), grade(0.7)], scored(false, false)),
         (
-            vec![grade(1.0), Err("timeout")],
-            Verdict::Failed(ScoreError::Judge(2, "timeout")),
+            vec![grade(1.0), Err("timeout".to_owned())],
+            Verdict::Failed(ScoreError::Judge(2, "timeout".to_owned())),
         ),
         (
-            vec![Err("timeout")],
-            Verdict::Failed(ScoreError::Judge(0, "timeout")),
+            vec![Err("timeout".to_owned())],
+            Verdict::Failed(ScoreError::Judge(0, "timeout".to_owned())),
         ),
         (
             Vec::new(),
-            Verdict::Failed(ScoreError::Judge(0, "it was not asked")),
+            Verdict::Failed(ScoreError::Judge(0, "no model was asked".to_owned())),
         ),
     ];
     let mut wanted = Vec::new();

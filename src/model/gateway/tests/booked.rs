@@ -114,7 +114,7 @@ async fn books_may_be_opened_again() {
     stand.open().await;
     assert!(stand.line.till.is_open());
     let first = std::mem::take(&mut stand.books);
-    let interrupt = std::mem::take(&mut stand.interrupt);
+    let interrupt = std::mem::take(&mut stand.ends.interrupt);
     stand.open().await;
     stand.call([reply(500)]).await.unwrap();
     assert_eq!(
@@ -125,7 +125,7 @@ async fn books_may_be_opened_again() {
     assert_eq!(stand.booked(), booked, "numbers go on");
     interrupt.cancel();
     stand.call([reply(0)]).await.unwrap();
-    stand.interrupt.cancel();
+    stand.ends.interrupt.cancel();
     let waits = tokio::time::timeout(Duration::from_secs(1), stand.call([]));
     assert!(waits.await.is_err());
 }
