@@ -32,13 +32,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     for unused in unused_scripts(&inputs) {
         say(&format!("warning: {unused}"));
     }
-    for variant in inputs.config.variants.iter().filter(|v| hides_its_tools(v)) {
-        say(&format!(
-            "warning: the prompt of {} does not tell of its tools, and in json mode nothing else does: \
-             put {TOOLS} into it",
-            variant.name
-        ));
-    }
+    warn_of_prompts(&inputs.config);
     let ready = setup::plan(&request, inputs)?;
     let grid = &ready.plan.grid;
     for missing in unrecorded(&ready.config, grid, &request.recordings)? {
@@ -52,6 +46,17 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
         plural(grid.planned(), "session"),
     ));
     Ok(Exit::Done)
+}
+
+/// Says which prompts leave a model without tools.
+pub(super) fn warn_of_prompts(config: &Resolved) {
+    for variant in config.variants.iter().filter(|v| hides_its_tools(v)) {
+        say(&format!(
+            "warning: the prompt of {} does not tell of its tools, and in json mode nothing else does: \
+             put {TOOLS} into it, or leave session.prompt out, which has it",
+            variant.name
+        ));
+    }
 }
 
 /// Whether a live model is not told what it may call.

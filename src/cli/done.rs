@@ -13,8 +13,9 @@ use super::{
 use crate::{
     domain::{Summary, shell},
     error::Result,
-    report,
+    report::{self, text},
     run::WindDown,
+    store::Totals,
 };
 
 /// A run that is over.
@@ -29,6 +30,8 @@ pub(super) struct Done {
     pub parked: Vec<String>,
     /// Whether it had no scorer.
     pub unscored: bool,
+    /// What its calls were and cost.
+    pub totals: Totals,
 }
 
 impl Done {
@@ -89,9 +92,58 @@ impl Done {
             _ => String::new(),
         };
         format!(
-            "{parked}{why}run {} is in {}{next}",
+            "{parked}{}{why}run {} is in {}{next}",
+            bill(&self.totals),
             self.run,
             self.folder.display()
         )
+    }
+}
+
+/// What all calls of a run cost, as a line; nothing of one that cost nothing.
+fn bill(totals: &Totals) -> String {
+    if totals.booked_usd == 0.0 {
+        return String::new();
+    }
+    let parts = [
+        (totals.judges_cost_usd, "for judges"),
+        (totals.probes_cost_usd, "for probes"),
+        (
+            totals.failed_calls_cost_usd,
+            "for calls that came to nothing",
+        ),
+    ];
+    let parts = parts.iter().filter(|(usd, _)| *usd > 0.0);
+    let parts: Vec<String> = parts
+        .map(|(usd, what)| format!("{} {what}", text::usd(*usd)))
+        .collect();
+    let of_these = match parts.is_empty() {
+        true => String::new(),
+        false => format!("; of these {}", parts.join(", ")),
+    };
+    let calls = text::plural(totals.calls, "call");
+    format!(
+        "{calls} booked at {}{of_these}\n",
+        text::usd(totals.booked_usd)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bill() {
+        assert_eq!(bill(&Totals::default()), "");
+        let mut totals = Totals {
+            calls: 1,
+            booked_usd: 0.25,
+            ..Totals::default()
+        };
+        assert_eq!(bill(&totals), "1 call booked at $0.250\n");
+        totals.judges_cost_usd = 0.125;
+        totals.probes_cost_usd = 0.025;
+        let want = "1 call booked at $0.250; of these $0.125 for judges, $0.0250 for probes\n";
+        assert_eq!(bill(&totals), want);
     }
 }

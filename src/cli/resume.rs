@@ -159,6 +159,7 @@ fn finished(before: &Opened, args: &ResumeArgs) -> Result<Option<Done>> {
         wind_down: None,
         parked: Vec::new(),
         unscored: !is_scored,
+        totals: before.manifest.totals,
     }))
 }
 

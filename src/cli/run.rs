@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     args::RunArgs,
+    check,
     done::Done,
     exit::Exit,
     forecast,
@@ -30,6 +31,9 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit> {
     request.is_dry = args.dry_run;
     let ready = setup::prepare(&request)?;
     gates.check(&ready)?;
+    if !args.show.quiet {
+        check::warn_of_prompts(&ready.config);
+    }
     if args.dry_run {
         return forecast::show(&ready, args);
     }

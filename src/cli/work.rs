@@ -30,7 +30,7 @@ use crate::{
     report::{self, Progress},
     run::{Ended, OnRecord, Run, Setup, Shutdown, WindDown},
     store::{
-        self, Held, Manifest, Reader, RunFolder, Store, Timing, Traces,
+        self, Held, Manifest, Reader, RunFolder, Store, Timing, Totals, Traces,
         manifest::RunStatus,
         rfc3339,
         timing::{self, Span},
@@ -125,7 +125,7 @@ impl Work {
         let closed = close(&folder, manifest, spans);
         // What went wrong in the run says more than what went wrong after it.
         let over = ended?;
-        closed?;
+        let totals = closed?;
         Ok(Done {
             run,
             spec: opened::spec(&folder),
@@ -134,6 +134,7 @@ impl Work {
             wind_down: over.wind_down,
             parked: over.parked,
             unscored,
+            totals,
         })
     }
 
@@ -342,7 +343,7 @@ async fn watch(
 
 /// Writes what is known only when all is over. How the run ended is written even if its database
 /// cannot be read: it would seem to be at work for ever.
-fn close(folder: &RunFolder, mut manifest: Manifest, spans: Vec<Span>) -> Result<()> {
+fn close(folder: &RunFolder, mut manifest: Manifest, spans: Vec<Span>) -> Result<Totals> {
     let totals = Reader::open(&folder.database()).and_then(|reader| reader.totals());
     // Before the manifest: of a run that says that it is over, nothing is missing.
     let timed = totals.and_then(|totals| {
@@ -355,5 +356,5 @@ fn close(folder: &RunFolder, mut manifest: Manifest, spans: Vec<Span>) -> Result
         timing.write(&folder.timing())
     });
     manifest.write(&folder.manifest())?;
-    timed
+    timed.map(|()| manifest.totals)
 }
