@@ -185,8 +185,9 @@ fn of(opened: &Opened, worker: Option<Holder>, overview: &Overview, seen: Seen) 
             example: opened.grid.key(group.example),
         })
         .collect();
-    // Of a run that winds down nobody knows when the rest will have run.
-    let is_going_on = worker.as_ref().is_some_and(|w| !w.winding_down);
+    // Of a run that winds down nobody knows when the rest will have run, nor of one in which all wait.
+    let is_going_on = worker.as_ref().is_some_and(|w| !w.winding_down)
+        && seen.in_flight.as_ref().is_none_or(InFlight::is_moving);
     let eta_s = overview.eta_s().filter(|_| is_going_on);
     let per_s = overview.per_s.filter(|_| worker.is_some());
     Ok(Status {

@@ -4,7 +4,8 @@ use super::text::{self, Unit};
 use crate::domain::{Activity, Served, Stratum, VariantSummary, Wait, shortened, trace::StepLine};
 
 /// Said below rows of several.
-pub(super) const MIXED: &str = "Not all sessions were answered by the same: the figures mix them.";
+pub(super) const MIXED: &str =
+    "Not all sessions name the same model, provider, fingerprint: figures mix them.";
 
 /// Of a reply that does not say.
 const NOT_SAID: &str = "not said";

@@ -88,6 +88,14 @@ pub struct InFlight {
     pub scorer: u64,
 }
 
+impl InFlight {
+    /// Whether any of them does not wait for leave.
+    #[must_use]
+    pub fn is_moving(&self) -> bool {
+        self.thinking + self.tool + self.scorer > 0
+    }
+}
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

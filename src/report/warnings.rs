@@ -28,8 +28,10 @@ pub(super) fn of(summary: &Summary, run: &str) -> Vec<String> {
     }
     if ledger.unscored > 0 {
         warnings.push(format!(
-            "{} without a verdict: a run with sealed halves gives one.",
-            text::plural(ledger.unscored, "session")
+            "{} without a verdict: a run with sealed halves gives one, at the latest when it goes on: \
+             `farm resume {}`.",
+            text::plural(ledger.unscored, "session"),
+            shell(run)
         ));
     }
     warnings.extend(summary.overcharges.iter().map(|over| {

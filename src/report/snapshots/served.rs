@@ -66,7 +66,7 @@ fn the_terminal_says_what_answered() {
       sessions: 10, passed: 7 of 10, pass rate 0.700 [0.397, 0.892]
     fp_50cad350e4ee8…
       sessions: 2, passed: 0 of 0, pass rate n/a
-    Not all sessions were answered by the same: the figures mix them.
+    Not all sessions name the same model, provider, fingerprint: figures mix them.
 
     cautious served: small|model · Barn · fp_1
 
@@ -85,7 +85,7 @@ fn the_terminal_says_what_answered() {
       sessions: 10, passed: 7 of 10, pass rate 0.700 [0.397, 0.892]
     m · q · f
       sessions: 2, passed: 0 of 0, pass rate n/a
-    Not all sessions were answered by the same: the figures mix them.
+    Not all sessions name the same model, provider, fingerprint: figures mix them.
 
     may fail: the largest failure rate still plausible of a case that always passed.
     "#);
@@ -116,7 +116,7 @@ fn markdown_says_what_answered() {
     | fp_44709d6fcb + fp_50cad350e4ee8… | 10 | 7 | 10 | 0.700 [0.397, 0.892] |
     | fp_50cad350e4ee8… | 2 | 0 | 0 | n/a |
 
-    Not all sessions were answered by the same: the figures mix them.
+    Not all sessions name the same model, provider, fingerprint: figures mix them.
 
     cautious: small\|model · Barn · fp_1
     "#);

@@ -282,3 +282,31 @@ fn what_is_parked_is_said_with_its_reason() {
     assert_eq!(value["parked"][1]["what"], "the run");
     assert_eq!(value["parked"][0]["since"], "2026-12-01T02:03:00Z");
 }
+
+#[test]
+fn those_that_wait_for_leave_do_not_move() {
+    let waiting = InFlight {
+        slot: 1,
+        rate: 2,
+        backoff: 3,
+        money: 4,
+        ..InFlight::default()
+    };
+    assert!(!waiting.is_moving());
+    for moving in [
+        InFlight {
+            thinking: 1,
+            ..waiting.clone()
+        },
+        InFlight {
+            tool: 1,
+            ..waiting.clone()
+        },
+        InFlight {
+            scorer: 1,
+            ..waiting
+        },
+    ] {
+        assert!(moving.is_moving());
+    }
+}
