@@ -136,7 +136,7 @@ fn what_answered_is_said_where_it_is_known() {
         "fp_2",
         "0.917",
         "[0.646, 0.985]",
-        "the figures mix them",
+        "figures mix them",
     ] {
         assert!(part.contains(said), "{said}: {part}");
     }
