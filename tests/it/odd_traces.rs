@@ -128,3 +128,51 @@ fn odd_replies_leave_a_run_that_can_be_read() {
         folder.farm(["trace", "diff", file, file]).exits(0);
     }
 }
+
+/// As much as farm reads of a reply: 4 MiB.
+const MOST: usize = 4 << 20;
+
+#[test]
+fn the_longest_replies_leave_traces_that_are_read_back() {
+    let answer = |text: &str| format!(r#"{{"choices":[{{"message":{{"content":"{text}"}}}}]}}"#);
+    // What comes out of a text in a text is escaped once more; short numbers are written at length.
+    let quotes = |text: &str| calls(&format!(r#"["{text}"]"#));
+    let numbers = |text: &str| calls(&format!(r#"{{"a":[{text}1]}}"#));
+    let both = |text: &str| {
+        let half = &text[..text.len() / 12 * 6];
+        let message = format!(r#""content":"{half}","reasoning":"{half}""#);
+        format!(r#"{{"choices":[{{"message":{{{message}}}}}]}}"#)
+    };
+    let in_json = |text: &str| {
+        let call = format!(r#"{{\"tool_call\":{{\"tool\":\"t\",\"args\":[{text}1]}}}}"#);
+        answer(&call)
+    };
+    let full = |of: &dyn Fn(&str) -> String, unit: &str| {
+        let reply = of(&unit.repeat((MOST - of("").len()) / unit.len()));
+        assert!(reply.len() > MOST - 20 && reply.len() <= MOST);
+        reply
+    };
+    let table = [
+        ("plain", "native", full(&answer, "a")),
+        ("escapes", "native", full(&answer, "\\u0001")),
+        ("both", "native", full(&both, "\\u0001")),
+        ("quotes", "native", full(&quotes, "\\\"")),
+        ("numbers", "native", full(&numbers, "1e15,")),
+        ("in json", "json", full(&in_json, "1e15,")),
+    ];
+    for (what, mode, reply) in table {
+        let folder = folder(1);
+        let stub = endpoint(reply);
+        let session = format!("tool_mode = \"{mode}\"\n[session]\nmax_steps = 1\n");
+        let live = model("m", &stub.base_url(), "") + &session;
+        folder.write("live.toml", live);
+        folder.write("replay.toml", REPLAY.to_owned() + &session);
+        run(&folder, "live.toml", &["--quiet", "--no-probe"]).exits(0);
+        assert_eq!(stub.counts().asked, 1, "{what}");
+        let show = ["trace", "show", "m/p-0/0", "--run", "run"];
+        folder.farm(show).exits(0);
+        again(&folder, "replay.toml", "replayed", what);
+        std::fs::remove_file(folder.path("run/farm.db")).unwrap();
+        folder.farm(show).exits(0);
+    }
+}
