@@ -16,20 +16,20 @@ pub struct Call {
     pub id: String,
     /// The tool's name as written; may be unknown or empty.
     pub tool: String,
-    /// The arguments, if they are JSON.
+    /// The arguments, if they are taken.
     pub args: Result<Value, BadArgs>,
     /// Length of the arguments' text in bytes.
     pub args_len: usize,
 }
 
-/// Arguments that are not JSON.
+/// Arguments that are not JSON, or longer than [`MAX_ARGS_BYTES`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadArgs {
-    /// `not_json` or `cut_off`.
+    /// `not_json`, `cut_off` or `too_large`.
     pub code: Code,
     /// What is wrong and what to do; goes back to the model.
     pub reason: String,
-    /// Their text as received.
+    /// Their text as received, at most [`MAX_ARGS_BYTES`] of it.
     pub text: String,
 }
 
@@ -65,9 +65,9 @@ pub struct Decision {
 pub struct DecidedCall {
     /// The tool's name as written.
     pub tool: String,
-    /// The arguments, null when they are not JSON.
+    /// The arguments, null when they are not JSON or too long.
     pub args: Value,
-    /// The arguments as received, when they are not JSON.
+    /// At most 64 KiB of their text as received, when the arguments are not JSON or too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args_raw: Option<String>,
 }

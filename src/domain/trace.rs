@@ -1,9 +1,11 @@
 //! The records of `farm.trace/1`: one session is a `run_start`, its steps and a `run_end`.
 
+mod reading;
+
 use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use super::{
@@ -144,7 +146,7 @@ pub struct SessionUsage {
 
 /// A line of a trace.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", remote = "Self")]
 pub enum Record {
     /// It begins.
     RunStart(RunStart),
@@ -162,7 +164,8 @@ pub struct StepLine {
     pub step: Step,
     /// The reply as received, on the first step of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub reply: Option<Box<RawValue>>,
     /// Digest of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_sha256: Option<String>,
@@ -189,6 +192,14 @@ pub struct StepLine {
     pub waits: Vec<Wait>,
     /// Unix seconds.
     pub ts: f64,
+}
+
+impl Record {
+    /// Reads a record whose fields are values; see [`reading`].
+    fn of_fields<'de, D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
+        // What is derived for `remote`, and not the trait.
+        Self::deserialize(fields)
+    }
 }
 
 impl Step {

@@ -1,9 +1,13 @@
 //! `farm trace diff`: two traces, compared without what may differ between two equal runs.
 
+mod line;
+
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
+
+pub use line::Line;
 
 use super::text::visible;
 use crate::domain::{shortened, trace::FREE_FIELDS};
@@ -171,6 +175,30 @@ mod tests {
                 text.contains("1\\u{202e}") || text.contains("x\\u{202e}"),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_shown_as_written_is_compared() {
+        let of = |reply: &str| -> [Value; 1] {
+            let text = format!(r#"{{"type":"step","step":0,"reply":{reply}}}"#);
+            [serde_json::from_str::<Line>(&text).unwrap().0]
+        };
+        let a = r#"{"id":"x","odd":"1 \ud83d"}"#;
+        let table = [
+            (a, None),
+            (r#"{"id":"y","odd":"1 \ud83d"}"#, None),
+            (
+                r#"{"id":"x","odd":"1 \ud83e"}"#,
+                Some("reply.odd.(as written)"),
+            ),
+            (r#"{"id":"x","odd":"1 "}"#, Some("reply.odd")),
+            (r#"{"id":"x","odd":"\"1 \\ud83d\""}"#, Some("reply.odd")),
+        ];
+        for (b, want) in table {
+            let found = compare(&of(a), &of(b));
+            let places: Vec<&str> = found.iter().map(|d| &*d.path).collect();
+            assert_eq!(places, want.into_iter().collect::<Vec<_>>(), "{b}");
         }
     }
 

@@ -45,6 +45,7 @@ mod live_waits;
 mod local;
 mod mock;
 mod mock_faults;
+mod odd_traces;
 mod older_run;
 mod output_folder;
 mod own_mounts;

@@ -152,7 +152,8 @@ impl Group<'_> {
                 let mut lines = Vec::new();
                 export.session(*id, &mut lines)?;
                 serde_json::Deserializer::from_slice(&lines)
-                    .into_iter()
+                    .into_iter::<diff::Line>()
+                    .map(|line| line.map(|diff::Line(record)| record))
                     .collect::<Result<Vec<Value>, _>>()
                     .internal(|| format!("the trace of {key} cannot be read"))
             }
@@ -212,13 +213,13 @@ fn files(run: &RunFolder) -> Result<BTreeMap<String, PathBuf>> {
 }
 
 fn read(file: &Path) -> Result<BTreeMap<String, Vec<Value>>> {
-    let lines = jsonl::read::<Value>(file, Secrecy::Public);
+    let lines = jsonl::read::<diff::Line>(file, Secrecy::Public);
     if !lines.problems.is_empty() {
         return Err(Error::problems(lines.problems));
     }
     let mut sessions: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut key = String::new();
-    for (_, record) in lines.values {
+    for (_, diff::Line(record)) in lines.values {
         if record["type"] == "run_start" {
             let text = |field: &str| record[field].as_str().unwrap_or_default().to_owned();
             key = format!("{}/{}/{}", text("variant"), text("case"), record["seed"]);

@@ -3,13 +3,17 @@
 use std::fmt;
 
 use serde::{
-    Deserialize, Deserializer,
-    de::{Error, MapAccess, SeqAccess, Visitor},
+    Deserializer,
+    de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Number, Value, value::RawValue};
 
 use super::{Repair, body, repaired};
-use crate::domain::{BadArgs, Code};
+use crate::domain::{BadArgs, Code, MAX_ARGS_BYTES};
+
+/// How deep JSON of a model may be nested. Arguments stand a few levels deeper in a trace, and at
+/// 128 JSON readers give up.
+const MAX_DEPTH: usize = 100;
 
 /// Arguments as the provider gives them, and the length of their text. `cut`: the output limit
 /// ended the reply.
@@ -27,7 +31,8 @@ pub(super) fn read(
         }
         raw.get().into()
     });
-    (read_text(&text, cut, repairs), text.len())
+    let args = read_text(&text, cut, repairs);
+    (bounded(args, &text), text.len())
 }
 
 /// Arguments that came inside a larger JSON value, and the length of their text.
@@ -36,15 +41,33 @@ pub(super) fn of_value(
     repairs: &mut Vec<Repair>,
 ) -> (Result<Value, BadArgs>, usize) {
     let value = value.unwrap_or_default();
-    let len = match &value {
-        Value::String(text) => text.len(),
-        value => value.to_string().len(),
+    let text = match &value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
     };
     let args = match value {
         Value::Null => absent("", false, repairs),
         value => Ok(decoded_once_more(value, repairs)),
     };
-    (args, len)
+    (bounded(args, &text), text.len())
+}
+
+/// Arguments of more than [`MAX_ARGS_BYTES`] are not taken, and the beginning of their text tells
+/// enough of them: written once more, long ones may be several times as long as in the reply.
+fn bounded(args: Result<Value, BadArgs>, text: &str) -> Result<Value, BadArgs> {
+    if text.len() <= MAX_ARGS_BYTES {
+        return args;
+    }
+    let beginning = text.get(..text.floor_char_boundary(MAX_ARGS_BYTES));
+    let text = beginning.unwrap_or_default().to_owned();
+    let (code, reason) = match args {
+        Ok(_) => (
+            Code::TooLarge,
+            format!("The arguments are too long: at most {MAX_ARGS_BYTES} bytes are taken."),
+        ),
+        Err(bad) => (bad.code, bad.reason),
+    };
+    Err(BadArgs { code, reason, text })
 }
 
 fn read_text(text: &str, cut: bool, repairs: &mut Vec<Repair>) -> Result<Value, BadArgs> {
@@ -95,22 +118,42 @@ fn decoded_once_more(value: Value, repairs: &mut Vec<Repair>) -> Value {
     value
 }
 
-/// One JSON value and nothing else, without a key that appears twice in an object.
+/// One JSON value and nothing else, without a key that appears twice in an object, and nested at
+/// most [`MAX_DEPTH`] deep.
 pub(super) fn strict(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(text).map(|Strict(value)| value)
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = Strict { left: MAX_DEPTH }.deserialize(&mut json)?;
+    json.end()?;
+    Ok(value)
 }
 
-struct Strict(Value);
+#[derive(Clone, Copy)]
+struct Strict {
+    /// How many levels may follow.
+    left: usize,
+}
 
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        d.deserialize_any(StrictVisitor).map(Strict)
+impl Strict {
+    /// What reads the values within a list or an object.
+    fn within<E: Error>(self) -> Result<Self, E> {
+        let left = self.left.checked_sub(1).ok_or_else(|| {
+            E::custom(format_args!(
+                "it is nested more than {MAX_DEPTH} levels deep"
+            ))
+        })?;
+        Ok(Self { left })
     }
 }
 
-struct StrictVisitor;
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
 
-impl<'de> Visitor<'de> for StrictVisitor {
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,20 +189,22 @@ impl<'de> Visitor<'de> for StrictVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let within = self.within()?;
         let mut list = Vec::new();
-        while let Some(Strict(value)) = seq.next_element()? {
+        while let Some(value) = seq.next_element_seed(within)? {
             list.push(value);
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let within = self.within()?;
         let mut object = Map::new();
         while let Some(key) = map.next_key::<String>()? {
             if object.contains_key(&key) {
                 return Err(A::Error::custom(format_args!("key {key:?} appears twice")));
             }
-            object.insert(key, map.next_value::<Strict>()?.0);
+            object.insert(key, map.next_value_seed(within)?);
         }
         Ok(Value::Object(object))
     }
@@ -171,6 +216,10 @@ mod tests {
 
     use super::*;
 
+    fn nested(depth: usize) -> String {
+        "[".repeat(depth) + &"]".repeat(depth)
+    }
+
     #[test]
     fn strict_is_serde_json_without_double_keys() {
         for text in [
@@ -178,6 +227,7 @@ mod tests {
             r#""text""#,
             "18446744073709551615",
             "12345678901234567890123",
+            &nested(MAX_DEPTH),
         ] {
             let plain: Value = serde_json::from_str(text).unwrap();
             assert_eq!(strict(text).unwrap(), plain);
@@ -192,6 +242,7 @@ mod tests {
             "{'a':1}",
             "1e999",
             &"[".repeat(100_000),
+            &nested(MAX_DEPTH + 1),
         ] {
             assert!(strict(bad).is_err(), "{bad:.20}");
         }
@@ -240,6 +291,34 @@ mod tests {
             assert_eq!(args.map_err(|bad| bad.code), want, "{text}");
             assert_eq!(repairs, done, "{text}");
         }
+    }
+
+    #[test]
+    fn long_arguments_are_not_taken_and_their_beginning_is_kept() {
+        let long = "é".repeat(MAX_ARGS_BYTES / 2);
+        for (args, whole) in [
+            (format!(r#"{{"a":"{long}"}}"#), true),
+            (format!(r#"{{"a":"{long}"#), false),
+            (format!("[{}1]", "1e15,".repeat(MAX_ARGS_BYTES / 5)), true),
+        ] {
+            let raw: Box<RawValue> =
+                RawValue::from_string(Value::from(&*args).to_string()).unwrap();
+            let (read, len) = read(Some(&raw), false, &mut vec![]);
+            let bad = read.unwrap_err();
+            let want = if whole { Code::TooLarge } else { Code::NotJson };
+            assert_eq!((bad.code, len), (want, args.len()));
+            assert!(args.starts_with(&bad.text), "{:.9}", bad.text);
+            assert!(bad.text.len() <= MAX_ARGS_BYTES && bad.text.len() > MAX_ARGS_BYTES - 2);
+            if let Ok(value) = strict(&args) {
+                let (read, len) = of_value(Some(value), &mut vec![]);
+                let bad = read.unwrap_err();
+                assert!(len > MAX_ARGS_BYTES && bad.text.len() <= MAX_ARGS_BYTES);
+            }
+        }
+        let edge = format!(r#"{{"a":"{}"}}"#, "1".repeat(MAX_ARGS_BYTES - 8));
+        let raw = RawValue::from_string(edge).unwrap();
+        let (args, len) = read(Some(&raw), false, &mut vec![]);
+        assert!(args.is_ok() && len == MAX_ARGS_BYTES);
     }
 
     #[test]

@@ -14,8 +14,9 @@ use crate::model::{
     normalise,
 };
 
-/// The longest reply that is read.
-pub(super) const MAX_BODY: usize = 32 << 20;
+/// The longest reply that is read, in bytes. A line of a trace holds it beside what was read out of
+/// it, which may take as much again and more, and has to stay below the longest line that is read.
+pub(super) const MAX_BODY: usize = 4 << 20;
 
 impl Client {
     /// Sends a request once and reads its reply; `limit` is how long both may take together.
@@ -52,6 +53,10 @@ impl Client {
             );
         }
         let text = self.redactor.clean(&text);
+        // What was no UTF-8 has grown.
+        if text.len() > MAX_BODY && !is_refused {
+            return too_large();
+        }
         let reply = Reply::receive(status, &text, options, began.elapsed());
         // Errors and refusals may say what they took, too.
         let told = reply.as_ref().ok().and_then(|reply| reply.content.usage);
@@ -119,14 +124,6 @@ fn explained(error: ModelError, status: u16) -> ModelError {
 
 /// The whole body, or why it cannot be had.
 async fn read(mut response: Response) -> Result<Vec<u8>, Sent<Reply>> {
-    let too_large = || {
-        failed(
-            Reach::Received,
-            ModelErrorKind::Provider,
-            Retry::Once,
-            format!("the reply is larger than {} MiB", MAX_BODY >> 20),
-        )
-    };
     let expected = response.content_length().unwrap_or(0);
     if expected > MAX_BODY as u64 {
         return Err(too_large());
@@ -147,6 +144,20 @@ async fn read(mut response: Response) -> Result<Vec<u8>, Sent<Reply>> {
             }
         }
     }
+}
+
+/// A reply that is not read, or not taken.
+fn too_large() -> Sent<Reply> {
+    failed(
+        Reach::Received,
+        ModelErrorKind::Provider,
+        Retry::Once,
+        format!(
+            "the reply is larger than {} MiB, the most that is read: limit the output in \
+             `parameters`",
+            MAX_BODY >> 20
+        ),
+    )
 }
 
 /// A request that took longer than it may.

@@ -120,7 +120,7 @@ async fn what_endpoints_do_wrong() {
     let redirect = "301 Moved\r\nlocation: http://127.0.0.1:1/v1";
     let table = [
         (half.to_owned(), Provider, Received, "the reply broke off"),
-        (huge.to_owned(), Provider, Received, "larger than 32 MiB"),
+        (huge.to_owned(), Provider, Received, "larger than 4 MiB"),
         (String::new(), Provider, Received, "no reply"),
         (
             "SSH-2.0-OpenSSH_9\r\n".to_owned(),
@@ -235,8 +235,28 @@ async fn a_body_that_never_ends_is_cut_off() {
     .await;
     let sent = send(&client("http", server.address)).await;
     let error = sent.reply.unwrap_err();
-    assert!(error.message.contains("larger than 32 MiB"), "{error}");
+    assert!(error.message.contains("larger than 4 MiB"), "{error}");
     assert_eq!(error.retry, Retry::Once);
+}
+
+#[tokio::test]
+async fn what_is_no_utf_8_counts_as_it_is_kept() {
+    for (length, is_taken) in [(MAX_BODY / 3 - 100, true), (MAX_BODY / 3 + 1, false)] {
+        let server = server(async move |mut stream, _| {
+            let [before, after] = [r#"{"choices":[{"message":{"content":""#, r#""}}]}"#];
+            let all = before.len() + length + after.len();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {all}\r\n\r\n{before}");
+            let odd = vec![0xff; length];
+            let bytes = [head.as_bytes(), &odd, after.as_bytes()].concat();
+            stream.write_all(&bytes).await.unwrap();
+        })
+        .await;
+        let sent = send(&client("http", server.address)).await;
+        match sent.reply {
+            Ok(reply) => assert!(is_taken && reply.body.get().len() <= MAX_BODY),
+            Err(e) => assert!(!is_taken && e.message.contains("larger than 4 MiB"), "{e}"),
+        }
+    }
 }
 
 #[tokio::test]
