@@ -277,7 +277,9 @@ fn ctrl_c_ends_watching_at_once() {
     let _run = begin_run(&folder, 3_600_000);
     until(&folder, |s| !s["worker"].is_null());
     let mut watch = begin(&folder, &["status", "run", "--watch", "--json"]);
-    lines(&mut watch).next().unwrap().unwrap();
+    // Its reader stays: else it would end by itself at its next look.
+    let mut said = lines(&mut watch);
+    said.next().unwrap().unwrap();
     let pid = watch.0.id().to_string();
     let sent = Command::new("kill").args(["-s", "INT", &pid]).status();
     assert!(sent.unwrap().success());
