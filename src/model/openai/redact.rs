@@ -67,7 +67,7 @@ fn any_form(c: char) -> String {
     let as_it_is = regex::escape(c.encode_utf8(&mut [0; 4]));
     // Behind a letter's backslash is something else: `\n`.
     let as_it_is = match c {
-        '\t' => format!(r"\t|\\+t"),
+        '\t' => r"\t|\\+t".to_owned(),
         c if c.is_alphanumeric() => as_it_is,
         _ => format!(r"\\*{as_it_is}"),
     };
