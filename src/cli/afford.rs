@@ -3,7 +3,6 @@
 use super::live::host;
 use crate::{
     config::{ModelKind, OpenAi, Resolved, Variant},
-    domain::SessionId,
     error::Problem,
     run::Plan,
 };
@@ -32,8 +31,7 @@ fn problem(plan: &Plan, at: usize, variant: &Variant, live: &OpenAi) -> Option<S
     let (price, reply) = (live.price?, live.output_limit?);
     let grid = &plan.grid;
     (0..grid.cases.len()).find_map(|case| {
-        let cell = (case * grid.variants.len() + at) as u64;
-        let id = SessionId(grid.span().start + cell);
+        let id = grid.ids_of(at, case).next()?;
         let cap = plan.spec(id).limits.max_cost_usd?;
         let bytes = plan.conversation(id).bytes() + live.model.len() + FRAME;
         let usd = price.at_most(bytes, reply);

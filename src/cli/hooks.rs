@@ -26,16 +26,16 @@ pub(super) struct Faults {
     pub hooks: Hooks,
     /// That of the store.
     pub abort_at: Option<AbortAt>,
-    /// How long a run that winds down waits for rates and retries, where not as long as ever.
-    pub patience: Option<Duration>,
 }
 
 /// What the environment asks for.
 pub(super) fn faults() -> Result<Faults> {
     Ok(Faults {
-        hooks: hooks()?,
+        hooks: Hooks {
+            patience: patience()?,
+            ..hooks()?
+        },
         abort_at: abort_at()?,
-        patience: patience()?,
     })
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::ModelKind,
-    domain::{Clock, OnBehalf, Purpose, SessionId},
+    domain::{Clock, OnBehalf, Purpose},
     error::{Error, Result},
     model::{Asked, Caller, ModelError, ModelErrorKind, Part, Request, Watch},
     report::text::plural,
@@ -89,7 +89,7 @@ async fn probe(ready: &Ready, judges: &[Judging<'_>]) -> Result<()> {
 /// What is wrong with the endpoint of a variant, if anything is.
 async fn ask(ready: &Ready, variant: usize) -> Option<ModelError> {
     let plan = &ready.plan;
-    let id = SessionId(plan.grid.span().start + variant as u64);
+    let id = plan.grid.ids_of(variant, 0).next()?;
     let key = plan.grid.key(id);
     let caller = caller();
     let request = Request {
@@ -105,7 +105,7 @@ async fn ask(ready: &Ready, variant: usize) -> Option<ModelError> {
 
 /// What is wrong with a judge, if anything is: its endpoint, or that its replies are no grades.
 async fn ask_judge(plan: &Plan, judging: Judging<'_>) -> Option<ModelError> {
-    let id = SessionId(plan.grid.span().start);
+    let id = plan.grid.ids_of(0, 0).next()?;
     let key = plan.grid.key(id);
     let parts = [
         Part::new("task", "What is 1 + 1?"),

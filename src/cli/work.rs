@@ -10,7 +10,6 @@ use std::{
 
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::{runtime::Runtime, time::timeout};
-use tokio_util::sync::CancellationToken;
 
 use super::{
     done::Done,
@@ -178,11 +177,7 @@ impl Work {
         let spent = Reader::open(&folder.database())?.money()?;
         let ends = Ends {
             interrupt: shutdown.interrupt.clone(),
-            patience: CancellationToken::new(),
-        };
-        let patience = Patience {
-            lasts: faults.patience.unwrap_or(PATIENCE),
-            over: ends.patience.clone(),
+            patience: shutdown.patience.clone(),
         };
         runtime.block_on(ready.funds.open(store.handle(), &spent, ends))?;
         let tally = Arc::new(Mutex::new(tally));
@@ -214,7 +209,7 @@ impl Work {
             // hears a signal once it has been listened for.
             tokio::spawn(signals::listen(shutdown));
             let run = Run::start(ready.plan, setup).await?;
-            watch(run, progress, (&tally, &so_far), patience, lock).await
+            watch(run, progress, &tally, &so_far, lock).await
         });
         let closed = runtime.block_on(store.close());
         // When the store is lost, that is why the run broke off, and its error says what to do.
@@ -300,36 +295,23 @@ fn writers() -> usize {
     cores.clamp(2, 4)
 }
 
-/// How long a run that winds down waits for rates and retries: sessions that are not through by then
-/// are left for a resume, for an endpoint may refuse calls for hours.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// That time, and what tells that it is over.
-struct Patience {
-    lasts: Duration,
-    over: CancellationToken,
-}
-
-/// Shows progress until the run is over; sees to what follows when it winds down.
+/// Shows progress until the run is over, and in the lock when it winds down.
 async fn watch(
     run: Run,
     mut progress: Progress,
-    (tally, so_far): (&Mutex<Tally>, &PassRateSoFar),
-    patience: Patience,
+    tally: &Mutex<Tally>,
+    so_far: &PassRateSoFar,
     lock: &mut Held,
 ) -> Result<Ended> {
     let over = run.wait();
     let mut over = std::pin::pin!(over);
-    let mut since: Option<Instant> = None;
+    let mut is_told = false;
     loop {
         let over = timeout(TICK, &mut over).await;
         let now = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if now.winding_down && since.is_none() {
+        if now.winding_down && !is_told {
+            is_told = true;
             lock.winds_down();
-            since = Some(Instant::now());
-        }
-        if since.is_some_and(|since| since.elapsed() >= patience.lasts) {
-            patience.over.cancel();
         }
         match over {
             Err(_) => progress.update(&now, |tally| summary::pass_rate(so_far, tally)),

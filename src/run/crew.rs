@@ -14,7 +14,7 @@ use super::{
     events::Events,
     grade::Grading,
     past::Past,
-    shutdown::LOOK,
+    shutdown::{LOOK, PATIENCE, lose_patience},
     supervisor::{Last, RunMessage, RunSupervisor},
     watches::{Watches, look_on},
 };
@@ -34,7 +34,7 @@ pub(super) struct Crew {
     told: oneshot::Receiver<Last>,
     over: JoinHandle<()>,
     /// What steers the run and looks after its folder.
-    tasks: [JoinHandle<()>; 2],
+    tasks: [JoinHandle<()>; 3],
     /// What keeps what sessions are at; it is told when that is enough.
     looking: (CancellationToken, JoinHandle<()>),
     /// What grades its sessions afterwards.
@@ -125,8 +125,11 @@ impl Crew {
         let steering = shutdown
             .clone()
             .steer(supervisor.clone(), why.clone(), clock);
+        let lasts = hooks.patience.unwrap_or(PATIENCE);
+        let patience = lose_patience(hub.tally.clone(), lasts, shutdown.patience.clone());
         let tasks = [
             tokio::spawn(steering),
+            tokio::spawn(patience),
             tokio::spawn(look_after(database, supervisor.clone())),
         ];
         let enough = CancellationToken::new();

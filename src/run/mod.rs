@@ -20,6 +20,7 @@ mod writes;
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use ractor::ActorRef;
@@ -75,6 +76,8 @@ pub struct Hooks {
     pub panic_at: Option<(SessionKey, u32)>,
     /// The session whose scoring panics.
     pub panic_scoring: Option<SessionKey>,
+    /// How long a run that winds down is patient, where not as long as ever.
+    pub patience: Option<Duration>,
 }
 
 /// A run that is at work. Dropping it interrupts the run.

@@ -2,7 +2,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -10,7 +10,7 @@ use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
 
 use super::supervisor::RunMessage;
-use crate::domain::Clock;
+use crate::domain::{Clock, Tally};
 
 /// How often the file and the deadline are looked at.
 pub(super) const LOOK: Duration = Duration::from_millis(200);
@@ -41,6 +41,30 @@ pub struct Shutdown {
     pub stop_file: Option<PathBuf>,
     /// The run winds down at this time, in Unix seconds.
     pub deadline: Option<f64>,
+    /// Cancelled by the run itself a minute after it began to wind down: nobody waits for a rate or
+    /// for another try any more, for an endpoint may refuse calls for hours. Sessions that are not
+    /// through by then are left for a resume.
+    pub patience: CancellationToken,
+}
+
+/// How long a run that winds down is patient.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Cancels `patience` so long after the run began to wind down, whatever for.
+pub(super) async fn lose_patience(
+    tally: Arc<Mutex<Tally>>,
+    lasts: Duration,
+    patience: CancellationToken,
+) {
+    let winds_down = || {
+        let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.winding_down
+    };
+    while !winds_down() {
+        tokio::time::sleep(LOOK).await;
+    }
+    tokio::time::sleep(lasts).await;
+    patience.cancel();
 }
 
 impl Shutdown {

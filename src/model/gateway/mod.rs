@@ -300,26 +300,24 @@ impl Line {
 
     fn out_of_money(&self, stop: Stop, usd: f64) -> ModelError {
         let money = self.till.money();
-        let account = match stop {
-            Stop::Model => money.of_model(self.account),
-            Stop::Run | Stop::Endpoint | Stop::Ending => money.of_run(),
+        let (account, who, to_do) = match stop {
+            Stop::Model => (
+                money.of_model(self.account),
+                format!("model {}", self.model),
+                format!("raise models.{}.max_cost_usd", self.model),
+            ),
+            Stop::Run | Stop::Endpoint | Stop::Ending => (
+                money.of_run(),
+                "the run".to_owned(),
+                "resume with a higher --max-cost".to_owned(),
+            ),
         };
         let spent = account.booked().usd();
-        let what = match stop {
-            Stop::Model => format!("model {} may spend", self.model),
-            Stop::Run | Stop::Endpoint | Stop::Ending => "the run may spend".to_owned(),
-        };
-        let to_do = match stop {
-            Stop::Model => format!("raise models.{}.max_cost_usd", self.model),
-            Stop::Run | Stop::Endpoint | Stop::Ending => {
-                "resume with a higher --max-cost".to_owned()
-            }
-        };
         ModelError {
             kind: ModelErrorKind::Stopped(stop),
             message: format!(
-                "a call that may cost {usd:.6} USD is more than {what} beside the {spent:.6} USD \
-                 that are booked: {to_do}"
+                "a call that may cost {usd:.6} USD is more than {who} may spend beside the \
+                 {spent:.6} USD that are booked: {to_do}"
             ),
             retry: Retry::No,
         }

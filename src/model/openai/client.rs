@@ -95,7 +95,7 @@ impl Client {
             url: url
                 .parse()
                 .input(|| format!("{:?} is no address", options.base_url))?,
-            redactor: Redactor::of(options.key.as_ref()),
+            redactor: Redactor::of(options.key.as_ref())?,
             proxy,
         })
     }
@@ -217,7 +217,7 @@ mod tests {
             },
             ..ClientOptions::default()
         };
-        let redactor = Redactor::of(options.key.as_ref());
+        let redactor = Redactor::of(options.key.as_ref()).unwrap();
         assert!(!format!("{options:?} {redactor:?}").contains("sk-canary"));
     }
 }

@@ -5,12 +5,17 @@ use std::{borrow::Cow, fmt};
 use regex::{NoExpand, Regex};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::error::{Error, Result};
+
 /// Stands in place of a key.
 const MARK: &str = "[key]";
 
 /// Shorter ones are no secrets, such as `none` for a server that wants any key: taking those out
 /// would change what models say.
 const SHORTEST: usize = 8;
+
+/// A longer one is refused: no server takes such a header, and it would be slow to look for.
+const LONGEST: usize = 4096;
 
 /// Takes keys out of texts. All that an endpoint says passes one before anything else sees it.
 #[derive(Clone, Default)]
@@ -21,23 +26,27 @@ pub struct Redactor {
 
 impl Redactor {
     /// Takes this key out, and what follows its scheme if it has one: `Bearer KEY`.
-    #[must_use]
-    pub fn of(key: Option<&SecretString>) -> Self {
+    ///
+    /// # Errors
+    /// When it is longer than 4 KiB, or too much to be looked for.
+    pub fn of(key: Option<&SecretString>) -> Result<Self> {
         let Some(key) = key.map(ExposeSecret::expose_secret) else {
-            return Self::default();
+            return Ok(Self::default());
         };
+        let too_long = || Error::input("the key is too long to be kept out of what is written");
+        if key.len() > LONGEST {
+            return Err(too_long());
+        }
         let bare = key.split_ascii_whitespace().next_back();
         let forms = [Some(key), bare];
         let secrets = forms.into_iter().flatten().filter(|k| k.len() >= SHORTEST);
         let patterns: Vec<String> = secrets.map(pattern).collect();
         if patterns.is_empty() {
-            return Self::default();
+            return Ok(Self::default());
         }
-        Self {
-            // Every pattern is made of escaped characters. A key of many kilobytes would be too much
-            // for it, and no header could hold it.
-            key: Regex::new(&patterns.join("|")).ok(),
-        }
+        // What is wrong with it is not said: it would show the key.
+        let key = Regex::new(&patterns.join("|")).map_err(|_| too_long())?;
+        Ok(Self { key: Some(key) })
     }
 
     /// The text without the key, however JSON, JSON within JSON, or an address may write it.
@@ -84,7 +93,10 @@ mod tests {
 
     #[test]
     fn no_key_is_left() {
-        let of = |key: &str, text: &str| Redactor::of(Some(&key.into())).clean(text).into_owned();
+        let of = |key: &str, text: &str| {
+            let redactor = Redactor::of(Some(&key.into())).unwrap();
+            redactor.clean(text).into_owned()
+        };
         let table = [
             (
                 "sk-12345",
@@ -135,5 +147,14 @@ mod tests {
             assert_eq!(of(key, text), want);
         }
         assert_eq!(Redactor::default().clean("as it is"), "as it is");
+    }
+
+    #[test]
+    fn a_long_key_is_found_and_one_that_cannot_be_looked_for_is_refused() {
+        let of = |length: usize| Redactor::of(Some(&"aB3+".repeat(length / 4).into()));
+        let long = "aB3+".repeat(1024);
+        assert_eq!(of(4096).unwrap().clean(&long), MARK);
+        let refused = of(4100).unwrap_err();
+        assert!(!format!("{refused:?}").contains("aB3"), "{refused}");
     }
 }

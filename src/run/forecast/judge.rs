@@ -43,37 +43,9 @@ impl KnownJudge {
     /// What it would take; `known` is of the variants that it judges.
     pub(super) fn forecast(&self, plan: &Plan, known: &[Known], bounds: Bounds) -> JudgeForecast {
         let reply = self.output_limit.map(|tokens| tokens as f64);
-        let likely_reply = reply.map_or(REPLY_TOKENS, |limit| limit.min(REPLY_TOKENS));
-        let (mut likely, mut most) = (Vec::new(), Vec::new());
-        for (variant, known) in known.iter().enumerate() {
-            for (case, (id, steps, _)) in sessions(plan, variant).enumerate() {
-                let task = plan.cases[plan.grid.cell(id).case].case.task.len() as f64;
-                let around = self.bytes as f64 + PARTS * FENCE + task;
-                let agent = known.output_limit.map_or(0.0, |tokens| tokens as f64);
-                let step = (REPLY_TOKENS + OBSERVATION_TOKENS) * TOKEN_BYTES;
-                let most_step = agent * TOKEN_BYTES + bounds.observation_bytes as f64;
-                match &self.work {
-                    Work::Steps(rubric) => {
-                        let around = around + *rubric as f64;
-                        likely.push(Calls::alike(CALLS.min(steps), around + step, likely_reply));
-                        most.push(Calls::alike(
-                            steps,
-                            around + most_step,
-                            reply.unwrap_or_default(),
-                        ));
-                    }
-                    Work::Sessions(rubrics) => {
-                        for rubric in rubrics.get(case).into_iter().flatten() {
-                            let around = around + *rubric as f64;
-                            let all = around + CALLS.min(steps) * step;
-                            likely.push(Calls::alike(1.0, all, likely_reply));
-                            let all = around + steps * most_step;
-                            most.push(Calls::alike(1.0, all, reply.unwrap_or_default()));
-                        }
-                    }
-                }
-            }
-        }
+        let agents = known.iter().enumerate();
+        let asked = agents.flat_map(|(at, agent)| self.asked(plan, at, agent, bounds));
+        let (likely, most): (Vec<Calls>, Vec<Calls>) = asked.unzip();
         let likely = likely.into_iter().sum::<Calls>().times(seeds(plan));
         // A reply that is no grade is asked for again.
         let tries = f64::from(judge::TRIES);
@@ -100,6 +72,52 @@ impl KnownJudge {
                     .span(guessed, limit.and(Some(self.cost.at_most(most)))),
             },
         }
+    }
+}
+
+impl KnownJudge {
+    /// What it is asked of one session of each case under a variant: what is likely, and at most.
+    fn asked(
+        &self,
+        plan: &Plan,
+        variant: usize,
+        agent: &Known,
+        bounds: Bounds,
+    ) -> Vec<(Calls, Calls)> {
+        let most_reply = self.output_limit.map_or(0.0, |tokens| tokens as f64);
+        let likely_reply = match self.output_limit {
+            Some(_) => most_reply.min(REPLY_TOKENS),
+            None => REPLY_TOKENS,
+        };
+        let step = (REPLY_TOKENS + OBSERVATION_TOKENS) * TOKEN_BYTES;
+        let most_said = agent.output_limit.map_or(0.0, |tokens| tokens as f64);
+        let most_step = most_said * TOKEN_BYTES + bounds.observation_bytes as f64;
+        // So many calls about so many steps each.
+        let both = |rubric: usize, task: f64, [likely, most]: [(f64, f64); 2]| {
+            let around = self.bytes as f64 + PARTS * FENCE + task + rubric as f64;
+            let (calls, steps) = likely;
+            let likely = Calls::alike(calls, around + steps * step, likely_reply);
+            let (calls, steps) = most;
+            let most = Calls::alike(calls, around + steps * most_step, most_reply);
+            (likely, most)
+        };
+        let mut asked = Vec::new();
+        for (case, (_, steps, _)) in sessions(plan, variant).enumerate() {
+            let task = plan.cases[case].case.task.len() as f64;
+            let likely = CALLS.min(steps);
+            match &self.work {
+                Work::Steps(rubric) => {
+                    asked.push(both(*rubric, task, [(likely, 1.0), (steps, 1.0)]));
+                }
+                Work::Sessions(rubrics) => {
+                    let of_case = rubrics.get(case).into_iter().flatten();
+                    asked.extend(
+                        of_case.map(|rubric| both(*rubric, task, [(1.0, likely), (1.0, steps)])),
+                    );
+                }
+            }
+        }
+        asked
     }
 }
 

@@ -91,12 +91,11 @@ pub fn forecast(plan: &Plan, known: &[Known], judges: &[KnownJudge], bounds: Bou
     }
 }
 
-/// The sessions of a variant: of each the number of one, its most steps, and its own cap on money.
+/// One session of each case under a variant: its number, its most steps, and its own cap on money.
 fn sessions(plan: &Plan, variant: usize) -> impl Iterator<Item = (SessionId, f64, Option<f64>)> {
     let grid = &plan.grid;
-    (0..grid.cases.len()).map(move |case| {
-        let at = (case * grid.variants.len() + variant) as u64;
-        let id = SessionId(grid.span().start + at);
+    let firsts = (0..grid.cases.len()).filter_map(move |case| grid.ids_of(variant, case).next());
+    firsts.map(|id| {
         let limits = &plan.spec(id).limits;
         (id, f64::from(limits.max_steps), limits.max_cost_usd)
     })
