@@ -42,6 +42,7 @@ pub mod error;
 #[cfg(test)]
 #[path = "../tests/it/golden_table.rs"]
 mod golden;
+pub mod mcp;
 pub mod mock;
 pub mod model;
 pub mod report;

@@ -1,3 +1,4 @@
+mod mcp;
 mod mock;
 
 use std::path::PathBuf;
@@ -5,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use mcp::McpArgs;
 pub use mock::MockArgs;
 
 use crate::stats::planning::POWER;
@@ -54,6 +56,8 @@ pub enum Command {
     /// Serve scripts as a live model would answer, on loopback: to rehearse a run for nothing
     #[command(after_help = mock::HELP)]
     Mock(Box<MockArgs>),
+    /// Serve the tools over MCP, on stdin and stdout
+    Mcp(McpArgs),
     /// Print the JSON Schema of a format
     Schema(SchemaArgs),
     /// Print shell completions

@@ -20,6 +20,7 @@ mod leaks;
 mod live;
 mod log;
 mod manifest;
+mod mcp;
 mod mock;
 mod models;
 mod opened;
@@ -93,6 +94,7 @@ fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
         Command::Runs(args) => runs::runs(&args),
         Command::Rm(args) => rm::rm(&args),
         Command::Mock(args) => mock::mock(&args),
+        Command::Mcp(args) => mcp::mcp(&args),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
     }

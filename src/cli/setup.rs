@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// The names that a config may use.
-const KNOWN: Known<'static> = Known {
+pub(super) const KNOWN: Known<'static> = Known {
     tools: &tool::BUILTIN,
     verifiers: &verify::NAMES,
 };
@@ -349,7 +349,7 @@ fn digests(
     Ok(digests)
 }
 
-fn registry(config: &Resolved) -> Result<Registry> {
+pub(super) fn registry(config: &Resolved) -> Result<Registry> {
     let pages = config.tools.web_fetch_pages.as_ref().map(|pages| {
         let path = &pages.folder.path;
         Dir::open_ambient_dir(path, ambient_authority())

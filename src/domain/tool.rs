@@ -47,6 +47,29 @@ pub struct ToolSpec {
     /// Whether a session that called it may be continued by replay.
     #[serde(skip)]
     pub resumable: bool,
+    /// What clients may take for granted of it.
+    #[serde(skip)]
+    pub hints: Hints,
+}
+
+/// What clients may take for granted of a tool; nothing by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: bool,
+    /// The same call again has the same effect.
+    pub idempotent: bool,
+    /// It deals with nothing but what it is lent: no network, no other files.
+    pub closed_world: bool,
+}
+
+impl Hints {
+    /// Of a tool that only looks at what it is lent.
+    pub const LOOKS_ONLY: Self = Self {
+        read_only: true,
+        idempotent: true,
+        closed_world: true,
+    };
 }
 
 /// Whether providers take `name` as the name of a tool: `[A-Za-z0-9_-]{1,64}`.

@@ -169,6 +169,7 @@ fn tool(
             description: String::new(),
             parameters: json!({"type": "object"}),
             resumable,
+            hints: crate::domain::Hints::default(),
         },
         body: Box::new(body),
     })

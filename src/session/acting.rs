@@ -7,7 +7,7 @@ use super::spec::Spec;
 use crate::{
     domain::{Action, BadArgs, Call, DecidedCall, Decision, Judgment, Observation, trace::Step},
     model::Normalised,
-    verify::{Context, Item},
+    verify::{Context, Item, blocked},
 };
 
 /// A turn whose calls are running.
@@ -168,15 +168,6 @@ fn context<'a>(
         repeats,
         observation,
     }
-}
-
-/// The error that a blocked call gets in place of a result.
-fn blocked(judgments: &[Judgment]) -> Option<Observation> {
-    let block = judgments.iter().find(|j| !j.passed)?;
-    Some(Observation::error(format!(
-        "blocked by {}: {}",
-        block.verifier, block.reason
-    )))
 }
 
 fn decision(reply: &Normalised, item: Item<'_>) -> Decision {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Tool, ToolContext, blocking, fenced_read, parse, spec};
-use crate::domain::{BoxFuture, Observation, ToolSpec};
+use crate::domain::{BoxFuture, Hints, Observation, ToolSpec};
 
 /// Reads a text file of the session's own folder; it can reach nothing else.
 pub struct FileRead {
@@ -36,7 +36,7 @@ impl FileRead {
              text, a task without files."
         );
         Self {
-            spec: spec::<Args>(Self::NAME, &description, true),
+            spec: spec::<Args>(Self::NAME, &description, true, Hints::LOOKS_ONLY),
             max_bytes,
         }
     }

@@ -163,6 +163,11 @@ impl ToolSet {
         self.entries.iter().map(|e| e.spec().name.as_str())
     }
 
+    /// What is said of each, in that order.
+    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.entries.iter().map(|e| e.spec())
+    }
+
     /// The `tools` of a chat request.
     #[must_use]
     pub fn wire(&self) -> Value {
@@ -210,7 +215,7 @@ impl Entry {
 mod tests {
     use super::*;
     use crate::{
-        domain::{BoxFuture, Observation},
+        domain::{BoxFuture, Hints, Observation},
         tool::ToolContext,
     };
 
@@ -232,6 +237,7 @@ mod tests {
             description: "d".to_owned(),
             parameters,
             resumable: true,
+            hints: Hints::default(),
         }))
     }
 

@@ -4,14 +4,19 @@ use schemars::{
     transform::{RecursiveTransform, Transform},
 };
 
-use crate::domain::ToolSpec;
+use crate::domain::{Hints, ToolSpec};
 
 /// What is said of a tool whose arguments are `Args`: the schema comes from the type, self-contained
 /// and without what only a person at a schema browser would read (`title`, `$schema`).
 ///
 /// `Args` should deny unknown fields and describe each field with its limits and an example.
 #[must_use]
-pub fn spec<Args: JsonSchema>(name: &str, description: &str, resumable: bool) -> ToolSpec {
+pub fn spec<Args: JsonSchema>(
+    name: &str,
+    description: &str,
+    resumable: bool,
+    hints: Hints,
+) -> ToolSpec {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
@@ -26,6 +31,7 @@ pub fn spec<Args: JsonSchema>(name: &str, description: &str, resumable: bool) ->
         description: description.to_owned(),
         parameters: schema.into(),
         resumable,
+        hints,
     }
 }
 
@@ -55,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_schema_is_bare_and_self_contained() {
-        let spec = spec::<Args>("t", "d", true);
+        let spec = spec::<Args>("t", "d", true, Hints::default());
         assert_eq!(
             spec.parameters,
             json!({

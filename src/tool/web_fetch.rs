@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{DEFAULT_MAX_BYTES, ReadError, Tool, ToolContext, blocking, fenced_read, parse, spec};
-use crate::domain::{BoxFuture, Observation, ToolSpec};
+use crate::domain::{BoxFuture, Hints, Observation, ToolSpec};
 
 /// Longest URL that is read, in bytes.
 const MAX_URL: usize = 2048;
@@ -49,7 +49,7 @@ impl WebFetch {
              known URLs are named), a run without canned pages."
         );
         Self {
-            spec: spec::<Args>(Self::NAME, &description, true),
+            spec: spec::<Args>(Self::NAME, &description, true, Hints::LOOKS_ONLY),
             pages,
         }
     }

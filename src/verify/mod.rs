@@ -161,6 +161,16 @@ impl Verifiers {
     }
 }
 
+/// What a call gets in place of a result, if a judgment blocks it.
+#[must_use]
+pub fn blocked(judgments: &[Judgment]) -> Option<Observation> {
+    let block = judgments.iter().find(|j| !j.passed)?;
+    Some(Observation::error(format!(
+        "blocked by {}: {}",
+        block.verifier, block.reason
+    )))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

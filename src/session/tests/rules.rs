@@ -282,6 +282,7 @@ fn the_repeat_verifier_counts_identical_calls_in_a_row() {
         description: String::new(),
         parameters: json!({"type": "object"}),
         resumable: true,
+        hints: crate::domain::Hints::default(),
     };
     registry.add(Arc::new(Any(any))).unwrap();
     let spec = Spec {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::evaluate;
 use crate::{
-    domain::{BoxFuture, Observation, ToolSpec},
+    domain::{BoxFuture, Hints, Observation, ToolSpec},
     tool::{Tool, ToolContext, parse, spec},
 };
 
@@ -36,7 +36,7 @@ impl Calculator {
 impl Default for Calculator {
     fn default() -> Self {
         Self {
-            spec: spec::<Args>(Self::NAME, DESCRIPTION, true),
+            spec: spec::<Args>(Self::NAME, DESCRIPTION, true, Hints::LOOKS_ONLY),
         }
     }
 }

@@ -33,6 +33,7 @@ fn tools(parameters: Value) -> ToolSet {
         description: "d".to_owned(),
         parameters,
         resumable: false,
+        hints: crate::domain::Hints::default(),
     };
     registry.add(Arc::new(Foreign(spec))).unwrap();
     registry.select(["t"]).unwrap()

@@ -1,0 +1,79 @@
+//! `farm mcp`: the tools over MCP, on stdin and stdout.
+
+use std::{ffi::OsString, path::Path, sync::Arc};
+
+use cap_std::{ambient_authority, fs::Dir};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{args::McpArgs, exit::Exit, recordings::Recordings, setup};
+use crate::{
+    config::{self, ConfigFile, Sources},
+    error::{Context, Result},
+    mcp,
+    tool::{self, BuiltinOptions, Registry, ToolContext},
+};
+
+/// `farm mcp`. Nothing but the protocol goes to stdout.
+pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
+    let registry = registry(args.config.as_deref())?;
+    let all: Vec<&str> = match args.tools.is_empty() {
+        true => registry.names().collect(),
+        false => args.tools.iter().map(String::as_str).collect(),
+    };
+    let tools = registry.select(all).input(|| "--tools".to_owned())?;
+    let files = args.files.as_deref().map(folder).transpose()?;
+    let context = ToolContext { files };
+    let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
+    let stop = CancellationToken::new();
+    let served = runtime.block_on(async {
+        stop_at_a_signal(&stop)?;
+        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        mcp::serve(input, output, tools, context, stop).await
+    });
+    // A read of stdin cannot be broken off.
+    runtime.shutdown_background();
+    served.map(|()| Exit::Done)
+}
+
+fn registry(file: Option<&Path>) -> Result<Registry> {
+    let Some(file) = file else {
+        return tool::builtin(&BuiltinOptions::default())
+            .internal(|| "the built-in tools cannot be registered".to_owned());
+    };
+    let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let config = config::resolve(&Sources {
+        file: ConfigFile::Named(file),
+        env: &env,
+        flags: &[],
+        models: &[],
+        known: setup::KNOWN,
+        recordings: &Recordings::default(),
+    })?;
+    setup::registry(&config)
+}
+
+fn folder(path: &Path) -> Result<Arc<Dir>> {
+    let dir = Dir::open_ambient_dir(path, ambient_authority());
+    let dir = dir.input(|| format!("--files: the folder {} cannot be opened", path.display()))?;
+    Ok(Arc::new(dir))
+}
+
+/// SIGTERM and SIGINT end it as the end of the input does.
+fn stop_at_a_signal(stop: &CancellationToken) -> Result<()> {
+    let heard = || "signals cannot be heard".to_owned();
+    let mut interrupt = signal(SignalKind::interrupt()).internal(heard)?;
+    let mut terminate = signal(SignalKind::terminate()).internal(heard)?;
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        stop.cancel();
+    });
+    Ok(())
+}
