@@ -39,6 +39,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod error;
+pub mod fence;
 #[cfg(test)]
 #[path = "../tests/it/golden_table.rs"]
 mod golden;

@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{args::McpArgs, exit::Exit, recordings::Recordings, setup};
+use super::{args::McpArgs, exit::Exit, recordings::Recordings, setup, tools};
 use crate::{
     config::{self, ConfigFile, Sources},
     error::{Context, Result},
@@ -19,14 +19,18 @@ use crate::{
 
 /// `farm mcp`. Nothing but the protocol goes to stdout.
 pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
-    let registry = registry(args.config.as_deref())?;
+    let registry = registry(args)?;
     let all: Vec<&str> = match args.tools.is_empty() {
         true => registry.names().collect(),
         false => args.tools.iter().map(String::as_str).collect(),
     };
     let tools = registry.select(all).input(|| "--tools".to_owned())?;
     let files = args.files.as_deref().map(folder).transpose()?;
-    let context = ToolContext { files };
+    let context = ToolContext {
+        files,
+        folder: args.files.clone(),
+        ..ToolContext::default()
+    };
     let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
     let stop = CancellationToken::new();
     let served = runtime.block_on(async {
@@ -39,8 +43,8 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
     served.map(|()| Exit::Done)
 }
 
-fn registry(file: Option<&Path>) -> Result<Registry> {
-    let Some(file) = file else {
+fn registry(args: &McpArgs) -> Result<Registry> {
+    let Some(file) = &args.config else {
         return tool::builtin(&BuiltinOptions::default())
             .internal(|| "the built-in tools cannot be registered".to_owned());
     };
@@ -53,7 +57,8 @@ fn registry(file: Option<&Path>) -> Result<Registry> {
         known: setup::KNOWN,
         recordings: &Recordings::default(),
     })?;
-    setup::registry(&config)
+    let is_used = |server: &str| args.tools.is_empty() || tools::is_named(server, &args.tools);
+    tools::tools(&config, is_used).map(|tools| tools.registry)
 }
 
 fn folder(path: &Path) -> Result<Arc<Dir>> {

@@ -43,6 +43,7 @@ mod signals;
 mod starter;
 mod status;
 mod summary;
+mod tools;
 mod trace;
 mod work;
 

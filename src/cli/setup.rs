@@ -7,7 +7,6 @@ use std::{
     sync::Arc,
 };
 
-use cap_std::{ambient_authority, fs::Dir};
 use serde_json::{Value, json};
 
 use super::{
@@ -16,6 +15,7 @@ use super::{
     models::{self, Makings},
     recordings::Recordings,
     request::{Request, SEALED_FOLDER},
+    tools,
 };
 use crate::{
     config::{
@@ -28,7 +28,7 @@ use crate::{
     score::{self, SealedSuite},
     session::StepJudge,
     store::Durability,
-    tool::{self, BuiltinOptions, Registry},
+    tool,
     verify::{self, Verifiers, VerifiersError},
 };
 
@@ -138,8 +138,10 @@ pub(super) fn read(request: &Request) -> Result<Inputs> {
     if !exposed.is_empty() {
         return Err(Error::problems(exposed));
     }
+    let known = config.tool_names(&tool::BUILTIN);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let rules = CaseRules {
-        tools: &tool::BUILTIN,
+        tools: &known,
         guard: &guard,
     };
     let lines = config::load_cases(&request.cases, rules);
@@ -219,8 +221,15 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         .collect();
     let cases = cases.into_iter().map(|(_, case)| case).collect();
     let cases = request.pick.from(cases, &request.cases)?;
-    let digests = digests(request, &config, &cases, sealed.as_ref())?;
-    let registry = registry(&config)?;
+    let mut digests = digests(request, &config, &cases, sealed.as_ref())?;
+    let of_variants = config.variants.iter().map(|variant| &variant.tools);
+    let of_cases = cases.iter().filter_map(|case: &Case| case.tools.as_ref());
+    let named: Vec<&String> = of_variants.chain(of_cases).flatten().collect();
+    let tools = tools::tools(&config, |server| {
+        tools::is_named(server, named.iter().copied())
+    })?;
+    let of_server = |(server, sha256)| (format!("tools of server {server}"), sha256);
+    digests.extend(tools.servers.into_iter().map(of_server));
     let place = |case: &CaseId| {
         (
             request.cases.as_path(),
@@ -250,7 +259,7 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         })
         .collect();
     let seeds = config.run.seeds.range();
-    let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &registry)?;
+    let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &tools.registry)?;
     let beyond = afford::problems(&config, &plan);
     if !beyond.is_empty() {
         return Err(Error::problems(beyond));
@@ -347,25 +356,6 @@ fn digests(
         );
     }
     Ok(digests)
-}
-
-pub(super) fn registry(config: &Resolved) -> Result<Registry> {
-    let pages = config.tools.web_fetch_pages.as_ref().map(|pages| {
-        let path = &pages.folder.path;
-        Dir::open_ambient_dir(path, ambient_authority())
-            .map(Arc::new)
-            .input(|| {
-                format!(
-                    "the folder of canned pages, {}, cannot be opened",
-                    path.display()
-                )
-            })
-    });
-    let options = BuiltinOptions {
-        file_read_max_bytes: config.tools.file_read_max_bytes,
-        pages: pages.transpose()?,
-    };
-    tool::builtin(&options).internal(|| "the built-in tools cannot be registered".to_owned())
 }
 
 fn verifiers(config: &Resolved) -> Result<Verifiers, VerifiersError> {

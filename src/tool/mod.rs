@@ -5,11 +5,12 @@ pub mod calculator;
 mod fenced_read;
 mod file_read;
 mod files;
+pub mod mcp_client;
 mod registry;
 mod spec;
 mod web_fetch;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,6 +21,7 @@ pub use builtin::{BUILTIN, BuiltinOptions, builtin};
 pub use fenced_read::DEFAULT_MAX_BYTES;
 pub use file_read::FileRead;
 pub use files::SessionFiles;
+pub use mcp_client::{HostLost, Hosts, McpServer};
 pub use registry::{Entry, Registry, RegistryError, ToolSet};
 pub use spec::spec;
 pub use web_fetch::WebFetch;
@@ -34,7 +36,12 @@ pub trait Tool: Send + Sync {
     /// What is said of it; made once.
     fn spec(&self) -> &ToolSpec;
 
-    /// Runs it. Dropping the future must leave nothing running.
+    /// The server that it is called on; none: farm itself runs it.
+    fn server(&self) -> Option<&Arc<McpServer>> {
+        None
+    }
+
+    /// Runs it, on a server that is ready. Dropping the future must leave nothing running.
     fn call<'a>(&'a self, args: &'a Value, ctx: &'a ToolContext) -> BoxFuture<'a, Observation>;
 }
 
@@ -43,6 +50,13 @@ pub trait Tool: Send + Sync {
 pub struct ToolContext {
     /// The session's own folder, if its case has `files`.
     pub files: Option<Arc<cap_std::fs::Dir>>,
+    /// The path of that folder.
+    pub folder: Option<PathBuf>,
+    /// Where processes of servers have folders of their own, if there is none; none: where the system
+    /// has such folders.
+    pub work: Option<PathBuf>,
+    /// The processes of servers that it has.
+    pub hosts: Hosts,
 }
 
 /// The arguments of a call as a tool wants them; an observation that says why not, should the

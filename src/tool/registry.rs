@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, json};
 
-use super::Tool;
+use super::{HostLost, Hosts, McpServer, Tool, ToolContext};
 use crate::{
     domain::{ToolSpec, is_wire_name},
     error::nearest,
@@ -92,7 +92,8 @@ impl Registry {
         self.tools.keys().map(String::as_str)
     }
 
-    /// The tools of a session: those named, in that order.
+    /// The tools of a session: those named, in that order. `PREFIX*` stands for all that begin so and
+    /// have not been named before it, sorted.
     ///
     /// # Errors
     /// The first name that is not registered or comes twice.
@@ -102,18 +103,26 @@ impl Registry {
     ) -> Result<ToolSet, RegistryError> {
         let mut entries: Vec<Arc<Entry>> = Vec::new();
         for name in names {
-            if entries.iter().any(|e| e.spec().name == name) {
-                return Err(RegistryError::Duplicate(name.to_owned()));
-            }
-            let entry = self
-                .tools
-                .get(name)
-                .ok_or_else(|| RegistryError::Unknown(unknown(name, self.names())))?;
-            entries.push(Arc::clone(entry));
+            let is_there = |name: &str| entries.iter().any(|e| e.spec().name == name);
+            let new: Vec<&Arc<Entry>> = match name.strip_suffix('*') {
+                Some(prefix) => {
+                    let all = self.tools.iter().filter(|(n, _)| n.starts_with(prefix));
+                    let all: Vec<_> = all.collect();
+                    if all.is_empty() {
+                        return Err(RegistryError::Unknown(unknown(name, self.names())));
+                    }
+                    let new = all.into_iter().filter(|(n, _)| !is_there(n));
+                    new.map(|(_, entry)| entry).collect()
+                }
+                None if is_there(name) => return Err(RegistryError::Duplicate(name.to_owned())),
+                None => match self.tools.get(name) {
+                    Some(entry) => vec![entry],
+                    None => return Err(RegistryError::Unknown(unknown(name, self.names()))),
+                },
+            };
+            entries.extend(new.into_iter().cloned());
         }
-        Ok(ToolSet {
-            entries: entries.into(),
-        })
+        Ok(ToolSet::of(entries))
     }
 }
 
@@ -140,9 +149,44 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 #[derive(Clone, Default)]
 pub struct ToolSet {
     entries: Arc<[Arc<Entry>]>,
+    /// The servers of some of them, sorted by name.
+    servers: Arc<[Arc<McpServer>]>,
 }
 
 impl ToolSet {
+    fn of(entries: Vec<Arc<Entry>>) -> Self {
+        let servers = entries.iter().filter_map(|e| e.tool.server());
+        let servers: BTreeMap<&str, &Arc<McpServer>> = servers.map(|s| (s.name(), s)).collect();
+        Self {
+            servers: servers.into_values().cloned().collect(),
+            entries: entries.into(),
+        }
+    }
+
+    /// The servers that tools of these are called on.
+    pub fn servers(&self) -> impl Iterator<Item = &Arc<McpServer>> {
+        self.servers.iter()
+    }
+
+    /// Whether calls of these tools have to wait for a server.
+    #[must_use]
+    pub fn is_ready<'a>(&self, mut names: impl Iterator<Item = &'a str>, hosts: &Hosts) -> bool {
+        let server = |name| self.get(name).and_then(|entry| entry.tool.server());
+        names.all(|name| server(name).is_none_or(|server| server.is_ready(hosts)))
+    }
+
+    /// Sees to it that the session has a process of each of its servers, in the same order as all
+    /// others: two that waited for a slot that the other has would wait for ever.
+    ///
+    /// # Errors
+    /// The first server that is lost.
+    pub async fn ready(&self, ctx: &ToolContext) -> Result<(), HostLost> {
+        for server in &*self.servers {
+            server.ready(ctx).await?;
+        }
+        Ok(())
+    }
+
     /// The tool of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Entry> {
@@ -214,10 +258,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{BoxFuture, Hints, Observation},
-        tool::ToolContext,
-    };
+    use crate::domain::{BoxFuture, Hints, Observation};
 
     struct Named(ToolSpec);
 
@@ -290,7 +331,15 @@ mod tests {
         assert_eq!(tools.names().collect::<Vec<_>>(), ["calculator", "a"]);
         assert_eq!(tools.wire()[0]["function"]["name"], "calculator");
         assert!(tools.get("b").is_none());
+        let names = |names: &[&str]| -> Vec<String> {
+            let tools = registry.select(names.iter().copied()).unwrap();
+            tools.names().map(str::to_owned).collect()
+        };
+        assert_eq!(names(&["calc*", "*"]), ["calculator", "a", "b"]);
+        assert_eq!(names(&["b", "b*"]), ["b"]);
         let table = [
+            (vec!["x*"], r#"no tool "x*"; tools: a, b, calculator"#),
+            (vec!["*", "a"], r#"tool "a" is there twice"#),
             (vec!["a", "a"], r#"tool "a" is there twice"#),
             (
                 vec!["calculater"],

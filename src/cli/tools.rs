@@ -1,0 +1,146 @@
+//! The tools that a config names: farm's own, and those of servers, which are asked for them.
+
+use std::{env, ffi::OsString, sync::Arc};
+
+use cap_std::{ambient_authority, fs::Dir};
+use futures_util::future::join_all;
+use tokio::runtime::Builder;
+
+use crate::{
+    config::{McpServer as Server, ModelKind, Resolved},
+    error::{Context, Error, Problem, Result},
+    fence::Keeper,
+    tool::{
+        self, BuiltinOptions, McpServer, Registry, Tool,
+        mcp_client::{Command, McpOptions, SEPARATOR},
+    },
+};
+
+/// All tools that can be chosen from.
+pub(super) struct Tools {
+    /// They themselves.
+    pub registry: Registry,
+    /// For each server that was asked its name, and the SHA-256 of what it said.
+    pub servers: Vec<(String, String)>,
+}
+
+/// Whether one of these names of tools is, or stands for, a tool of this server.
+pub(super) fn is_named<'a>(server: &str, names: impl IntoIterator<Item = &'a String>) -> bool {
+    let mut names = names.into_iter();
+    names.any(|name| {
+        name.split_once(SEPARATOR)
+            .is_some_and(|(of, _)| of == server)
+    })
+}
+
+/// Farm's own tools, and those of the servers that are used: each is started and ended.
+///
+/// # Errors
+/// What is wrong with all servers that cannot be used.
+pub(super) fn tools(config: &Resolved, is_used: impl Fn(&str) -> bool) -> Result<Tools> {
+    let mut registry = builtin(config)?;
+    let used: Vec<&Server> = config
+        .tools
+        .mcp
+        .iter()
+        .filter(|server| is_used(&server.name))
+        .collect();
+    let mut problems: Vec<Problem> = Vec::new();
+    for server in &used {
+        problems.extend(shown_keys(config, server));
+    }
+    if !problems.is_empty() {
+        return Err(Error::problems(problems));
+    }
+    let mut servers = Vec::new();
+    for (server, listed) in used.iter().zip(ask(&used)?) {
+        let wrong =
+            |why: String| config.problem(&format!("tools.mcp.{}.command", server.name), why);
+        match listed {
+            Ok((sha256, tools)) => {
+                let added = tools.into_iter().map(|tool| registry.add(tool));
+                problems.extend(added.filter_map(Result::err).map(|e| wrong(e.to_string())));
+                servers.push((server.name.clone(), sha256));
+            }
+            Err(why) => problems.push(wrong(why)),
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(Tools { registry, servers }),
+        false => Err(Error::problems(problems)),
+    }
+}
+
+fn builtin(config: &Resolved) -> Result<Registry> {
+    let pages = config.tools.web_fetch_pages.as_ref().map(|pages| {
+        let path = &pages.folder.path;
+        Dir::open_ambient_dir(path, ambient_authority())
+            .map(Arc::new)
+            .input(|| {
+                format!(
+                    "the folder of canned pages, {}, cannot be opened",
+                    path.display()
+                )
+            })
+    });
+    let options = BuiltinOptions {
+        file_read_max_bytes: config.tools.file_read_max_bytes,
+        pages: pages.transpose()?,
+    };
+    tool::builtin(&options).internal(|| "the built-in tools cannot be registered".to_owned())
+}
+
+/// What a server says: a digest of it, and its tools.
+type Listed = Result<(String, Vec<Arc<dyn Tool>>), String>;
+
+/// Asks servers for their tools, all at the same time.
+fn ask(servers: &[&Server]) -> Result<Vec<Listed>> {
+    if servers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.internal(|| "the async runtime did not start".to_owned())?;
+    let asked = servers.iter().map(async |server| {
+        let server = Arc::new(server_of(server));
+        let tools = server.tools().await;
+        server.close().await;
+        let tools = tools.map_err(|lost| lost.to_string())?;
+        let sha256 = server.tools_sha256().unwrap_or_default();
+        Ok((sha256.to_owned(), tools))
+    });
+    Ok(runtime.block_on(join_all(asked)))
+}
+
+fn server_of(server: &Server) -> McpServer {
+    let variable = |name: &String| Some((OsString::from(name), env::var_os(name)?));
+    let command = Command {
+        keeper: Keeper::default(),
+        command: server.command.clone(),
+        env: server.env.iter().filter_map(variable).collect(),
+    };
+    let options = McpOptions {
+        name: server.name.clone(),
+        share: server.share,
+        max_processes: server.max_processes as usize,
+        resumable: server.resumable,
+        start_timeout: server.start_timeout,
+        timeout: server.timeout,
+        max_bytes: server.max_bytes,
+    };
+    McpServer::new(options, command)
+}
+
+/// Variables of a server that hold keys of models.
+fn shown_keys(config: &Resolved, server: &Server) -> Vec<Problem> {
+    let keys = config.models().filter_map(|model| match &model.kind {
+        ModelKind::OpenAi(live) => Some((live.api_key_env.as_ref()?, &model.name)),
+        _ => None,
+    });
+    let shown = keys.filter(|(key, _)| server.env.contains(key));
+    let problem = |(key, model)| {
+        let path = format!("tools.mcp.{}.env", server.name);
+        let problem = config.problem(&path, format!("{key} holds the key of model {model}"));
+        problem.hint("no server may have it: take it out")
+    };
+    shown.map(problem).collect()
+}
