@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
@@ -262,10 +262,10 @@ impl McpServer {
         };
         let slot = self.slots.clone().acquire_owned().await;
         let slot = slot.map_err(|e| lost(e.to_string()))?;
-        let folder = Folder::of(ctx).map_err(|e| lost(format!("no folder for it: {e}")))?;
-        let path = folder.path().to_string_lossy().into_owned();
+        let folder = Folder::of(ctx).and_then(|folder| Ok((folder.path()?, folder)));
+        let (path, folder) = folder.map_err(|e| lost(format!("no folder for it: {e}")))?;
         let stop = CancellationToken::new();
-        let started = self.start.start(folder.path(), stop.clone());
+        let started = self.start.start(&path, stop.clone());
         let stop = stop.drop_guard();
         let Started {
             from,
@@ -287,7 +287,7 @@ impl McpServer {
             Ok(Ok((connection, listed))) => {
                 let process = Process {
                     connection,
-                    folder: path,
+                    folder: path.to_string_lossy().into_owned(),
                     stop,
                     ended,
                 };
@@ -342,19 +342,19 @@ impl std::fmt::Debug for Hosts {
 }
 
 impl Folder {
-    /// Its path leads through no links: what a server says of it is found again.
     fn of(ctx: &ToolContext) -> io::Result<Self> {
         Ok(match (&ctx.folder, &ctx.work) {
-            (Some(folder), _) => Self::Lent(folder.canonicalize()?),
-            (None, Some(work)) => Self::Own(TempDir::new_in(work.canonicalize()?)?),
+            (Some(folder), _) => Self::Lent(folder.clone()),
+            (None, Some(work)) => Self::Own(TempDir::new_in(work)?),
             (None, None) => Self::Own(TempDir::new()?),
         })
     }
 
-    fn path(&self) -> &Path {
+    /// Its path without links: what a server says of it is found again.
+    fn path(&self) -> io::Result<PathBuf> {
         match self {
-            Self::Lent(path) => path,
-            Self::Own(folder) => folder.path(),
+            Self::Lent(path) => path.canonicalize(),
+            Self::Own(folder) => folder.path().canonicalize(),
         }
     }
 }
