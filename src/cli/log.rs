@@ -9,7 +9,10 @@ use std::{
 };
 
 use jiff::Timestamp;
-use tracing::Level;
+use tracing::{Level, level_filters::LevelFilter};
+use tracing_subscriber::{
+    filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use super::{
     args::{Cli, Command, InputArgs},
@@ -35,12 +38,16 @@ pub(super) fn init(cli: &Cli) -> Result<()> {
         .with_target(false)
         // A log that cannot be written is no reason to fill the terminal.
         .log_internal_errors(false);
+    // What a stranger on the other side of a pipe says wrongly is told as farm's own errors are.
+    let filter = Targets::new()
+        .with_default(level)
+        .with_target("rmcp", LevelFilter::OFF);
     match &cli.log.log {
         Some(path) => {
-            let file = open(path, &cli.command)?;
-            builder.with_writer(Mutex::new(file)).init();
+            let file = Mutex::new(open(path, &cli.command)?);
+            builder.with_writer(file).finish().with(filter).init();
         }
-        None => builder.with_writer(io::stderr).init(),
+        None => builder.with_writer(io::stderr).finish().with(filter).init(),
     }
     panic::set_hook(Box::new(|info| {
         let at = info.location().map(ToString::to_string).unwrap_or_default();

@@ -208,7 +208,7 @@ pub(super) fn prepare(request: &Request) -> Result<Ready> {
 /// When nothing is selected, or a scripted model has no script for a session.
 pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
     let Inputs {
-        config,
+        mut config,
         cases,
         scripts,
         sealed,
@@ -220,16 +220,9 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         .map(|(line, case)| (case.id.clone(), *line))
         .collect();
     let cases = cases.into_iter().map(|(_, case)| case).collect();
-    let cases = request.pick.from(cases, &request.cases)?;
+    let mut cases = request.pick.from(cases, &request.cases)?;
     let mut digests = digests(request, &config, &cases, sealed.as_ref())?;
-    let of_variants = config.variants.iter().map(|variant| &variant.tools);
-    let of_cases = cases.iter().filter_map(|case: &Case| case.tools.as_ref());
-    let named: Vec<&String> = of_variants.chain(of_cases).flatten().collect();
-    let tools = tools::tools(&config, |server| {
-        tools::is_named(server, named.iter().copied())
-    })?;
-    let of_server = |(server, sha256)| (format!("tools of server {server}"), sha256);
-    digests.extend(tools.servers.into_iter().map(of_server));
+    let registry = tools::of_run(&mut config, &mut cases, &mut digests)?;
     let place = |case: &CaseId| {
         (
             request.cases.as_path(),
@@ -259,7 +252,7 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         })
         .collect();
     let seeds = config.run.seeds.range();
-    let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &tools.registry)?;
+    let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &registry)?;
     let beyond = afford::problems(&config, &plan);
     if !beyond.is_empty() {
         return Err(Error::problems(beyond));

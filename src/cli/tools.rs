@@ -1,6 +1,6 @@
 //! The tools that a config names: farm's own, and those of servers, which are asked for them.
 
-use std::{env, ffi::OsString, sync::Arc};
+use std::{collections::BTreeMap, env, ffi::OsString, sync::Arc};
 
 use cap_std::{ambient_authority, fs::Dir};
 use futures_util::future::join_all;
@@ -8,10 +8,11 @@ use tokio::runtime::Builder;
 
 use crate::{
     config::{McpServer as Server, ModelKind, Resolved},
+    domain::Case,
     error::{Context, Error, Problem, Result},
     fence::Keeper,
     tool::{
-        self, BuiltinOptions, McpServer, Registry, Tool,
+        self, BuiltinOptions, McpServer, Registry, RegistryError, Tool,
         mcp_client::{Command, McpOptions, SEPARATOR},
     },
 };
@@ -22,6 +23,41 @@ pub(super) struct Tools {
     pub registry: Registry,
     /// For each server that was asked its name, and the SHA-256 of what it said.
     pub servers: Vec<(String, String)>,
+}
+
+/// The tools of a run. Where its variants and cases name all tools of a server, they name each
+/// afterwards; what servers said is in the digests.
+///
+/// # Errors
+/// What is wrong with all servers that cannot be used; the first name that is not one of a tool.
+pub(super) fn of_run(
+    config: &mut Resolved,
+    cases: &mut [Case],
+    digests: &mut BTreeMap<String, String>,
+) -> Result<Registry> {
+    let of_variants = config.variants.iter().map(|variant| &variant.tools);
+    let of_cases = cases.iter().filter_map(|case| case.tools.as_ref());
+    let named: Vec<&String> = of_variants.chain(of_cases).flatten().collect();
+    let Tools { registry, servers } =
+        tools(config, |server| is_named(server, named.iter().copied()))?;
+    let expand = |names: &mut Vec<String>| -> Result<(), RegistryError> {
+        let expanded = registry.expand(names.iter().map(String::as_str))?;
+        *names = expanded.into_iter().map(str::to_owned).collect();
+        Ok(())
+    };
+    for variant in &mut config.variants {
+        let name = &variant.name;
+        expand(&mut variant.tools).input(|| format!("the tools of variant {name}"))?;
+    }
+    for case in cases {
+        let id = &case.id;
+        if let Some(names) = &mut case.tools {
+            expand(names).input(|| format!("the tools of case {id}"))?;
+        }
+    }
+    let of_server = |(server, sha256)| (format!("tools of server {server}"), sha256);
+    digests.extend(servers.into_iter().map(of_server));
+    Ok(registry)
 }
 
 /// Whether one of these names of tools is, or stands for, a tool of this server.

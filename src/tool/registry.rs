@@ -92,8 +92,7 @@ impl Registry {
         self.tools.keys().map(String::as_str)
     }
 
-    /// The tools of a session: those named, in that order. `PREFIX*` stands for all that begin so and
-    /// have not been named before it, sorted.
+    /// The tools of a session: those named, in that order, as [`expand`](Self::expand) has them.
     ///
     /// # Errors
     /// The first name that is not registered or comes twice.
@@ -101,28 +100,39 @@ impl Registry {
         &self,
         names: impl IntoIterator<Item = &'a str>,
     ) -> Result<ToolSet, RegistryError> {
-        let mut entries: Vec<Arc<Entry>> = Vec::new();
+        let names = self.expand(names)?;
+        let entries = names.into_iter().filter_map(|name| self.tools.get(name));
+        Ok(ToolSet::of(entries.cloned().collect()))
+    }
+
+    /// These names, with all that begin so and have not been named before in place of `PREFIX*`,
+    /// sorted.
+    ///
+    /// # Errors
+    /// The first name that is not registered or comes twice.
+    pub fn expand<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<&str>, RegistryError> {
+        let mut expanded: Vec<&str> = Vec::new();
         for name in names {
-            let is_there = |name: &str| entries.iter().any(|e| e.spec().name == name);
-            let new: Vec<&Arc<Entry>> = match name.strip_suffix('*') {
-                Some(prefix) => {
-                    let all = self.tools.iter().filter(|(n, _)| n.starts_with(prefix));
-                    let all: Vec<_> = all.collect();
-                    if all.is_empty() {
-                        return Err(RegistryError::Unknown(unknown(name, self.names())));
-                    }
-                    let new = all.into_iter().filter(|(n, _)| !is_there(n));
-                    new.map(|(_, entry)| entry).collect()
+            let unknown = || RegistryError::Unknown(unknown(name, self.names()));
+            if let Some(prefix) = name.strip_suffix('*') {
+                let all: Vec<&str> = self.names().filter(|n| n.starts_with(prefix)).collect();
+                if all.is_empty() {
+                    return Err(unknown());
                 }
-                None if is_there(name) => return Err(RegistryError::Duplicate(name.to_owned())),
-                None => match self.tools.get(name) {
-                    Some(entry) => vec![entry],
-                    None => return Err(RegistryError::Unknown(unknown(name, self.names()))),
-                },
-            };
-            entries.extend(new.into_iter().cloned());
+                let new = all.into_iter().filter(|n| !expanded.contains(n));
+                expanded.extend(new.collect::<Vec<_>>());
+                continue;
+            }
+            let (known, _) = self.tools.get_key_value(name).ok_or_else(unknown)?;
+            if expanded.contains(&name) {
+                return Err(RegistryError::Duplicate(name.to_owned()));
+            }
+            expanded.push(known);
         }
-        Ok(ToolSet::of(entries))
+        Ok(expanded)
     }
 }
 
