@@ -20,6 +20,7 @@ mod compare;
 mod damaged;
 mod determinism;
 mod failures;
+mod fence;
 mod gates;
 mod golden;
 mod golden_replies;
