@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, env, ffi::OsString, sync::Arc};
 
 use cap_std::{ambient_authority, fs::Dir};
 use futures_util::future::join_all;
+use secrecy::SecretString;
 use tokio::runtime::Builder;
 
 use crate::{
     config::{McpServer as Server, ModelKind, Resolved},
-    domain::Case,
+    domain::{Case, Redactor, VariantName},
     error::{Context, Error, Problem, Result},
     fence::Keeper,
     tool::{
@@ -137,7 +138,8 @@ fn ask(servers: &[&Server]) -> Result<Vec<Listed>> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.internal(|| "the async runtime did not start".to_owned())?;
     let asked = servers.iter().map(async |server| {
-        let server = Arc::new(server_of(server));
+        let server = server_of(server).map_err(|e| e.to_string())?;
+        let server = Arc::new(server);
         let tools = server.tools().await;
         server.close().await;
         let tools = tools.map_err(|lost| lost.to_string())?;
@@ -147,12 +149,19 @@ fn ask(servers: &[&Server]) -> Result<Vec<Listed>> {
     Ok(runtime.block_on(join_all(asked)))
 }
 
-fn server_of(server: &Server) -> McpServer {
+fn server_of(server: &Server) -> Result<McpServer> {
     let variable = |name: &String| Some((OsString::from(name), env::var_os(name)?));
+    let secrets = server.secret_env.iter().filter_map(variable);
+    let secrets: Vec<(OsString, OsString)> = secrets.collect();
+    let keys: Vec<SecretString> = secrets
+        .iter()
+        .map(|(_, value)| value.to_string_lossy().into_owned().into())
+        .collect();
+    let plain = server.env.iter().filter_map(variable);
     let command = Command {
         keeper: Keeper::default(),
         command: server.command.clone(),
-        env: server.env.iter().filter_map(variable).collect(),
+        env: plain.chain(secrets).collect(),
     };
     let options = McpOptions {
         name: server.name.clone(),
@@ -162,8 +171,9 @@ fn server_of(server: &Server) -> McpServer {
         start_timeout: server.start_timeout,
         timeout: server.timeout,
         max_bytes: server.max_bytes,
+        redactor: Redactor::of(&keys)?,
     };
-    McpServer::new(options, command)
+    Ok(McpServer::new(options, command))
 }
 
 /// Variables of a server that hold keys of models.
@@ -172,11 +182,16 @@ fn shown_keys(config: &Resolved, server: &Server) -> Vec<Problem> {
         ModelKind::OpenAi(live) => Some((live.api_key_env.as_ref()?, &model.name)),
         _ => None,
     });
-    let shown = keys.filter(|(key, _)| server.env.contains(key));
-    let problem = |(key, model)| {
-        let path = format!("tools.mcp.{}.env", server.name);
-        let problem = config.problem(&path, format!("{key} holds the key of model {model}"));
-        problem.hint("no server may have it: take it out")
+    let keys: BTreeMap<&String, &VariantName> = keys.collect();
+    let named = [("env", &server.env), ("secret_env", &server.secret_env)];
+    let named = named
+        .into_iter()
+        .flat_map(|(key, names)| names.iter().map(move |n| (key, n)));
+    let problem = |(key, name)| {
+        let model = keys.get(name)?;
+        let path = format!("tools.mcp.{}.{key}", server.name);
+        let problem = config.problem(&path, format!("{name} holds the key of model {model}"));
+        Some(problem.hint("no server may have it: take it out"))
     };
-    shown.map(problem).collect()
+    named.filter_map(problem).collect()
 }

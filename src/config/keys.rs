@@ -150,6 +150,7 @@ pub const KEYS: &[Key] = &[
 
     key("tools.mcp.*.command", Command, Meaning, "a program that serves tools over MCP, with its arguments; what begins with ./ or ../ is a path").required(),
     key("tools.mcp.*.env", Names, Operation, "the environment variables that it gets; it gets no others").default(r#"["HOME", "LANG", "PATH", "TMPDIR"]"#),
+    key("tools.mcp.*.secret_env", Names, Operation, "more variables that it gets, whose values are taken out of what it says").default("[]"),
     key("tools.mcp.*.share", Choice(&["session", "run"]), Meaning, "a process for each session, or one for the whole run").default("\"session\""),
     key("tools.mcp.*.max_processes", SOME, Operation, "the most processes at the same time; sessions wait for one").default("32"),
     key("tools.mcp.*.resumable", Switch, Operation, "whether a session that called it may go on with a new process").default("false"),

@@ -36,6 +36,8 @@ pub struct McpServer {
     pub command: Vec<OsString>,
     /// The environment variables that it gets.
     pub env: Vec<String>,
+    /// Those whose values are secrets; it gets them too.
+    pub secret_env: Vec<String>,
     /// For whom a process is.
     pub share: Share,
     /// The most processes at the same time.
@@ -57,6 +59,7 @@ struct Table {
     #[serde(default)]
     command: Vec<String>,
     env: Vec<String>,
+    secret_env: Vec<String>,
     share: Share,
     max_processes: u32,
     resumable: bool,
@@ -135,10 +138,11 @@ fn server(audit: &mut Audit<'_>, at: &Name) -> Result<Option<McpServer>> {
         audit.tell_table(at, message, hint);
     }
     let table: Table = settings.read(&path[..3])?;
-    for name in table.env.iter().filter(|name| !is_variable(name)) {
-        let message = format!("{name:?} is not the name of an environment variable");
-        let path = ["tools", "mcp", &at.name, "env"];
-        audit.tell(&path, Misfit::from(message));
+    for (key, names) in [("env", &table.env), ("secret_env", &table.secret_env)] {
+        for name in names.iter().filter(|name| !is_variable(name)) {
+            let message = format!("{name:?} is not the name of an environment variable");
+            audit.tell(&["tools", "mcp", &at.name, key], Misfit::from(message));
+        }
     }
     let mut command = Vec::new();
     let mut meaning = Vec::new();
@@ -162,6 +166,7 @@ fn server(audit: &mut Audit<'_>, at: &Name) -> Result<Option<McpServer>> {
         name: at.name.clone(),
         command,
         env: table.env,
+        secret_env: table.secret_env,
         share: table.share,
         max_processes: table.max_processes,
         resumable: table.resumable,

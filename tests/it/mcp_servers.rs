@@ -352,6 +352,25 @@ fn a_server_has_the_variables_that_are_named_and_no_others() {
 }
 
 #[test]
+fn what_a_server_says_of_its_secrets_is_taken_out() {
+    let place = Place::new(
+        "echo \"no access with $A_SECRET\" >&2; exit 1",
+        "secret_env = [\"A_SECRET\"]",
+    );
+    let mut command = crate::support::farm();
+    command
+        .args(RUN)
+        .args(["--config", "farm.toml"])
+        .env("A_SECRET", "s3cr3t-s3cr3t");
+    let said = place.0.command(&mut command).exits(2);
+    assert!(
+        said.stderr.contains("it said: no access with [key]"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
 fn the_key_of_a_model_is_refused() {
     let place = Place::new("exec $farm mcp", "");
     let config = place

@@ -105,7 +105,7 @@ fn values(key: &Key) -> (&'static str, &'static str) {
         "models.*.scripts" => ("'a.jsonl'", "'b.jsonl'"),
         "models.*.from" => ("'run/v'", "'other/v'"),
         "tools.mcp.*.command" => ("['a']", "['./a.md']"),
-        "tools.mcp.*.env" => ("['A']", "[]"),
+        "tools.mcp.*.env" | "tools.mcp.*.secret_env" => ("['A']", "[]"),
         "tools.mcp.*.share" => ("'session'", "'run'"),
         "models.*.base_url" => ("'http://a'", "'http://b'"),
         "models.*.api_key_env" => ("'A_KEY'", "'B_KEY'"),

@@ -12,7 +12,7 @@ use rmcp::{
     ClientHandler, ClientLifecycleMode, ClientServiceExt as _, RoleClient,
     model::{
         CallToolRequestParams, ClientConfig, Implementation, JsonObject, PaginatedRequestParams,
-        ProtocolVersion,
+        ProtocolVersion, Tool,
     },
     service::{NotificationContext, RunningService},
     transport::async_rw::AsyncRwTransport,
@@ -22,10 +22,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    list::{Listed, MAX_TOOLS, listed},
-    result::observation,
-};
+use super::{list::MAX_TOOLS, result::observation};
 use crate::domain::Observation;
 
 /// The longest line that is read, in bytes; a longer one is dropped.
@@ -103,11 +100,11 @@ impl Connection {
         }
     }
 
-    /// All its tools.
+    /// All its tools, as it lists them.
     ///
     /// # Errors
-    /// What is wrong with them, in words.
-    pub async fn list(&self, resumable: bool) -> Result<Listed, String> {
+    /// Why it does not, in words.
+    pub async fn tools(&self) -> Result<Vec<Tool>, String> {
         let mut tools = Vec::new();
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
@@ -120,7 +117,7 @@ impl Connection {
             }
             match page.next_cursor {
                 Some(next) => cursor = Some(next),
-                None => return listed(&self.server, tools, resumable),
+                None => return Ok(tools),
             }
         }
         Err(format!(

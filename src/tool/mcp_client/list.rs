@@ -1,13 +1,13 @@
 //! What a server says of its tools, checked. Pure.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::names::names;
-use crate::domain::{Hints, ToolSpec, hex};
+use super::{names::names, server::McpOptions};
+use crate::domain::{Hints, Redactor, ToolSpec, hex};
 
 /// The most tools of one server.
 pub(super) const MAX_TOOLS: usize = 256;
@@ -33,15 +33,12 @@ pub(super) struct ListedTool {
     pub spec: ToolSpec,
 }
 
-/// Checks the tools of `server`.
+/// Checks the tools of a server.
 ///
 /// # Errors
 /// What is wrong with them, in words.
-pub(super) fn listed(
-    server: &str,
-    mut tools: Vec<Tool>,
-    resumable: bool,
-) -> Result<Listed, String> {
+pub(super) fn listed(server: &McpOptions, tools: Vec<Tool>) -> Result<Listed, String> {
+    let mut tools = without_secrets(tools, &server.redactor)?;
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     let mut seen = BTreeSet::new();
     for tool in &tools {
@@ -51,7 +48,7 @@ pub(super) fn listed(
         }
     }
     let of_server: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-    let names = names(server, &of_server);
+    let names = names(&server.name, &of_server);
     let sha256 = digest(&tools)?;
     let listed = tools.iter().zip(names).map(|(tool, name)| ListedTool {
         name: tool.name.clone().into_owned(),
@@ -59,7 +56,7 @@ pub(super) fn listed(
             name,
             description: description(tool).to_owned(),
             parameters: Value::Object(JsonObject::clone(&tool.input_schema)),
-            resumable,
+            resumable: server.resumable,
             // What a stranger says of itself is not taken for granted.
             hints: Hints::default(),
         },
@@ -68,6 +65,17 @@ pub(super) fn listed(
         tools: listed.collect(),
         sha256,
     })
+}
+
+/// The same tools, without the secrets of the server.
+fn without_secrets(tools: Vec<Tool>, redactor: &Redactor) -> Result<Vec<Tool>, String> {
+    let said = serde_json::to_string(&tools);
+    let said = said.map_err(|e| format!("what it says of its tools has no JSON: {e}"))?;
+    match redactor.clean(&said) {
+        Cow::Borrowed(_) => Ok(tools),
+        Cow::Owned(cleaned) => serde_json::from_str(&cleaned)
+            .map_err(|e| format!("its tools make no sense without its secrets: {e}")),
+    }
 }
 
 fn check(tool: &Tool) -> Result<(), String> {
@@ -112,7 +120,23 @@ fn digest(tools: &[Tool]) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::domain::Share;
+
+    fn server(name: &str, resumable: bool) -> McpOptions {
+        McpOptions {
+            name: name.to_owned(),
+            share: Share::Session,
+            max_processes: 1,
+            resumable,
+            start_timeout: Duration::ZERO,
+            timeout: Duration::ZERO,
+            max_bytes: 1,
+            redactor: Redactor::of(&["secret-value".into()]).unwrap(),
+        }
+    }
 
     fn tool(json: Value) -> Tool {
         serde_json::from_value(json).unwrap()
@@ -128,7 +152,7 @@ mod tests {
             "name": "files.read", "title": "Read", "inputSchema": {"type": "object", "required": ["b", "a"]},
             "annotations": {"readOnlyHint": true},
         }));
-        let listed = listed("fs", vec![read, plain("a")], true).unwrap();
+        let listed = listed(&server("fs", true), vec![read, plain("a")]).unwrap();
         let [a, read] = &listed.tools[..] else {
             panic!("two")
         };
@@ -151,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_digest_follows_what_is_said_and_not_its_order() {
-        let of = |tools| listed("s", tools, false).unwrap().sha256;
+        let of = |tools| listed(&server("s", false), tools).unwrap().sha256;
         let first = of(vec![plain("a"), plain("b")]);
         assert_eq!(of(vec![plain("b"), plain("a")]), first);
         let changes = [
@@ -169,6 +193,20 @@ mod tests {
             assert_ne!(of(vec![plain("a"), tool(b)]), first, "{change}");
         }
         assert_ne!(of(vec![plain("a")]), first);
+    }
+
+    #[test]
+    fn secrets_are_taken_out_of_what_is_said_of_tools() {
+        let said = |secret: &str| {
+            tool(json!({
+                "name": "a", "description": format!("of {secret}"),
+                "inputSchema": {"type": "object", "default": {"key": secret}},
+            }))
+        };
+        let listed = listed(&server("s", false), vec![said("secret-value")]).unwrap();
+        let spec = &listed.tools[0].spec;
+        assert_eq!(spec.description, "of [key]");
+        assert_eq!(spec.parameters["default"]["key"], "[key]");
     }
 
     #[test]
@@ -192,7 +230,7 @@ mod tests {
             ),
         ];
         for (tools, why) in table {
-            let error = listed("s", tools, false).unwrap_err();
+            let error = listed(&server("s", false), tools).unwrap_err();
             assert!(error.starts_with(why), "{error}");
         }
     }

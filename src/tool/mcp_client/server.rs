@@ -23,12 +23,12 @@ use tokio_util::{
 
 use super::{
     connection::Connection,
-    list::Listed,
+    list::{Listed, listed},
     process::{Command, Start, Started},
     tool::tools,
 };
 use crate::{
-    domain::{Observation, Share},
+    domain::{Observation, Redactor, Share},
     tool::{Tool, ToolContext},
 };
 
@@ -55,6 +55,8 @@ pub struct McpOptions {
     pub timeout: Duration,
     /// The longest result that is taken, in bytes.
     pub max_bytes: usize,
+    /// Takes its secrets out of what it says.
+    pub redactor: Redactor,
 }
 
 /// Why a server cannot be called, through no fault of a call.
@@ -184,15 +186,11 @@ impl McpServer {
             timeout, max_bytes, ..
         } = self.options;
         let called = process.connection.call(tool, args, timeout, max_bytes);
-        let observation = called.await;
+        let Observation { ok, content } = called.await;
+        let content = self.options.redactor.clean(&content);
         // Another one in each run: it would tell runs apart, and models where they are.
-        match observation.content.contains(&process.folder) {
-            true => Observation {
-                content: observation.content.replace(&process.folder, ".").into(),
-                ..observation
-            },
-            false => observation,
-        }
+        let content = content.replace(&process.folder, ".").into();
+        Observation { ok, content }
     }
 
     /// Ends the process of the run, and waits until nothing of any process runs any more.
@@ -238,11 +236,16 @@ impl McpServer {
         if !process.connection.take_changed() {
             return Ok(());
         }
-        let listed = process.connection.list(self.options.resumable);
+        let listed = self.list(&process.connection);
         match timeout(self.options.start_timeout, listed).await {
             Ok(Ok(listed)) => self.held(&listed),
             _ => Ok(()),
         }
+    }
+
+    async fn list(&self, connection: &Connection) -> Result<Listed, String> {
+        let tools = connection.tools().await?;
+        listed(&self.options, tools)
     }
 
     fn held(&self, listed: &Listed) -> Result<(), HostLost> {
@@ -279,7 +282,7 @@ impl McpServer {
         });
         let open = async {
             let connection = Connection::open(self.name(), from, to).await?;
-            let listed = connection.list(self.options.resumable).await?;
+            let listed = self.list(&connection).await?;
             Ok((connection, listed))
         };
         let within = self.options.start_timeout;
@@ -307,7 +310,9 @@ impl McpServer {
         };
         drop(stop);
         drop(timeout(LAST_WORDS, ended).await);
-        Err(lost(said.after(why)))
+        Err(lost(
+            self.options.redactor.clean(&said.after(why)).into_owned(),
+        ))
     }
 }
 

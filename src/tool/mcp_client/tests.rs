@@ -22,7 +22,7 @@ use super::{
     *,
 };
 use crate::{
-    domain::{Observation, Share},
+    domain::{Observation, Redactor, Share},
     tool::{Registry, ToolContext, ToolSet},
 };
 
@@ -54,6 +54,7 @@ enum Way {
     ErrorOfTheProtocol,
     Asks,
     Flood,
+    Indiscreet,
     NotText,
     Deep,
     WantsMore,
@@ -229,6 +230,7 @@ impl Server {
                 }
                 self.result(id, text("flooded")).await;
             }
+            Way::Indiscreet => self.result(id, text("it is secret-value")).await,
             Way::NotText => {
                 self.to
                     .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":")
@@ -343,6 +345,7 @@ impl Setup {
             start_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(60),
             max_bytes: 65_536,
+            redactor: Redactor::of(&["secret-value".into()]).unwrap(),
         };
         let server = Arc::new(McpServer::started_by(options, Box::new(fake)));
         Self {
@@ -430,6 +433,7 @@ async fn whatever_a_server_does_when_called_is_an_observation() {
         (Way::ErrorOfTheProtocol, false, "server s: xxx"),
         (Way::Asks, true, "asked"),
         (Way::Flood, true, "flooded"),
+        (Way::Indiscreet, true, "it is [key]"),
         (Way::NotText, false, nothing),
         (Way::Deep, false, nothing),
         (
