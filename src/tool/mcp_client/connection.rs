@@ -31,19 +31,35 @@ const MAX_LINE: usize = 4 << 20;
 /// The most pages of a list.
 const MAX_PAGES: usize = 64;
 
+/// The version without a handshake.
+const MODERN: ProtocolVersion = ProtocolVersion::V_2026_07_28;
+
 /// The versions that are spoken, the newest first.
 const VERSIONS: [ProtocolVersion; 5] = [
-    ProtocolVersion::V_2026_07_28,
+    MODERN,
     ProtocolVersion::V_2025_11_25,
     ProtocolVersion::V_2025_06_18,
     ProtocolVersion::V_2025_03_26,
     ProtocolVersion::V_2024_11_05,
 ];
 
+/// How a server is greeted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Greeting {
+    /// As one that is not known: by the newest way, and if it does not know that by the older. One
+    /// that says nothing at all to the newest is given ten seconds.
+    Unknown,
+    /// It is asked what it can do; each request says the version.
+    Discover,
+    /// It is told of the client first.
+    Initialize,
+}
+
 /// A server that has been greeted.
 pub(super) struct Connection {
     server: String,
     service: RunningService<RoleClient, Client>,
+    greeting: Greeting,
     has_changed: Arc<AtomicBool>,
 }
 
@@ -55,6 +71,7 @@ struct Client {
 impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
         let mut info = ClientConfig::default();
+        info.protocol_version = ProtocolVersion::V_2025_11_25;
         info.client_info = Implementation::new("farm", env!("CARGO_PKG_VERSION"));
         info
     }
@@ -69,7 +86,12 @@ impl Connection {
     ///
     /// # Errors
     /// Why it cannot be spoken with, in words.
-    pub async fn open<R, W>(server: &str, from: R, to: W) -> Result<Self, String>
+    pub async fn open<R, W>(
+        server: &str,
+        greeting: Greeting,
+        from: R,
+        to: W,
+    ) -> Result<Self, String>
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
@@ -79,12 +101,17 @@ impl Connection {
             has_changed: has_changed.clone(),
         };
         let transport = AsyncRwTransport::new_client(from, to).with_max_line_length(MAX_LINE);
-        let modern = ClientLifecycleMode::Auto {
-            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        let preferred_versions = vec![MODERN];
+        let lifecycle = match greeting {
+            Greeting::Unknown => ClientLifecycleMode::Auto {
+                preferred_versions,
+                legacy_version: Some(ProtocolVersion::V_2025_11_25),
+            },
+            Greeting::Discover => ClientLifecycleMode::Discover { preferred_versions },
+            Greeting::Initialize => ClientLifecycleMode::Initialize,
         };
         let service = client
-            .serve_with_lifecycle(transport, modern)
+            .serve_with_lifecycle(transport, lifecycle)
             .await
             .map_err(|e| format!("it does not speak MCP: {e}"))?;
         let info = service.peer_info();
@@ -93,11 +120,20 @@ impl Connection {
             Some(version) if VERSIONS.contains(&version) => Ok(Self {
                 server: server.to_owned(),
                 service,
+                greeting: match version == MODERN {
+                    true => Greeting::Discover,
+                    false => Greeting::Initialize,
+                },
                 has_changed,
             }),
             Some(version) => Err(format!("it speaks MCP {version}, which farm does not")),
             None => Err("it does not say which version of MCP it speaks".to_owned()),
         }
+    }
+
+    /// How others of this server are greeted.
+    pub fn greeting(&self) -> Greeting {
+        self.greeting
     }
 
     /// All its tools, as it lists them.

@@ -22,7 +22,7 @@ use tokio_util::{
 };
 
 use super::{
-    connection::Connection,
+    connection::{Connection, Greeting},
     list::{Listed, listed},
     process::{Command, Start, Started},
     tool::tools,
@@ -83,11 +83,17 @@ pub struct McpServer {
     options: McpOptions,
     start: Box<dyn Start>,
     /// What it said of its tools before the run.
-    known: OnceLock<Listed>,
+    known: OnceLock<Known>,
     slots: Arc<Semaphore>,
     shared: AsyncMutex<Option<Arc<Process>>>,
     /// Those that may still run.
     running: TaskTracker,
+}
+
+/// What is known of a server.
+struct Known {
+    listed: Listed,
+    greeting: Greeting,
 }
 
 /// The processes that a session has.
@@ -142,15 +148,16 @@ impl McpServer {
     /// When it does not come up, or says something else than before.
     pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, HostLost> {
         let (process, listed) = self.begin(&ToolContext::default()).await?;
+        let greeting = process.connection.greeting();
         process.end().await;
-        let known = self.known.get_or_init(|| listed);
-        Ok(tools(self, &known.tools))
+        let known = self.known.get_or_init(|| Known { listed, greeting });
+        Ok(tools(self, &known.listed.tools))
     }
 
     /// SHA-256, hex, of the canonical form of what it said of its tools; none before it was asked.
     #[must_use]
     pub fn tools_sha256(&self) -> Option<&str> {
-        self.known.get().map(|listed| listed.sha256.as_str())
+        self.known.get().map(|known| known.listed.sha256.as_str())
     }
 
     /// Whether a session has to wait before it can call it.
@@ -250,7 +257,7 @@ impl McpServer {
 
     fn held(&self, listed: &Listed) -> Result<(), HostLost> {
         match self.known.get() {
-            Some(known) if known.sha256 != listed.sha256 => {
+            Some(known) if known.listed.sha256 != listed.sha256 => {
                 let server = self.options.name.clone();
                 Err(HostLost::Changed { server })
             }
@@ -280,8 +287,12 @@ impl McpServer {
             ended.await;
             drop((slot, folder));
         });
+        let greeting = self
+            .known
+            .get()
+            .map_or(Greeting::Unknown, |known| known.greeting);
         let open = async {
-            let connection = Connection::open(self.name(), from, to).await?;
+            let connection = Connection::open(self.name(), greeting, from, to).await?;
             let listed = self.list(&connection).await?;
             Ok((connection, listed))
         };
