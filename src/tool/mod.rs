@@ -5,8 +5,10 @@ pub mod calculator;
 mod fenced_read;
 mod file_read;
 mod files;
+pub mod foreign_schema;
 mod registry;
 mod spec;
+mod validation_cost;
 mod web_fetch;
 
 use std::sync::Arc;
