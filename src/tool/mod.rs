@@ -5,9 +5,11 @@ pub mod calculator;
 mod fenced_read;
 mod file_read;
 mod files;
+pub mod foreign_schema;
 pub mod mcp_client;
 mod registry;
 mod spec;
+mod validation_cost;
 mod web_fetch;
 
 use std::{path::PathBuf, sync::Arc};

@@ -1,13 +1,23 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, thread};
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, json};
 
-use super::{HostLost, Hosts, McpServer, Tool, ToolContext};
+use super::{HostLost, Hosts, McpServer, Tool, ToolContext, validation_cost};
 use crate::{
     domain::{ToolSpec, is_wire_name},
     error::nearest,
 };
+
+/// The most checks that a validation may take: a fraction of a second.
+const MAX_CHECKS: usize = 1_000_000;
+/// The most checks that may have failed for the violations to be listed: each takes some 400 bytes.
+const MAX_LISTED: usize = 50_000;
+/// Bytes of stack for compiling a schema with references. Without optimisation a level takes up to
+/// 18 KiB, and [`foreign_schema`](super::foreign_schema) lets 1,000 through.
+const COMPILER_STACK: usize = 32 << 20;
+/// What a regular expression may take when it is compiled, in bytes.
+const MAX_PATTERN_BYTES: usize = 1 << 19;
 
 /// All tools of a run, by name. Schemas are compiled once, here.
 #[derive(Clone, Default)]
@@ -19,6 +29,8 @@ pub struct Registry {
 pub struct Entry {
     tool: Arc<dyn Tool>,
     validator: Validator,
+    /// Whether arguments may take more work than there is time for.
+    may_explode: bool,
     wire: Value,
 }
 
@@ -49,8 +61,10 @@ impl Registry {
     ///
     /// # Errors
     /// When the name is taken or not fit for providers, or the schema does not compile: it must hold
-    /// all that it refers to, and its patterns must do without look-around, so that no schema reads
-    /// a file, asks a network or takes more than linear time to match.
+    /// all that it refers to, and its patterns must do without look-around and be of a sane size, so
+    /// that no schema reads a file, asks a network or takes more than linear time to match.
+    /// A schema of somebody else is to pass [`foreign_schema::check`](super::foreign_schema::check)
+    /// first: compiling some takes all stack or memory.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let spec = tool.spec();
         let name = spec.name.clone();
@@ -60,14 +74,15 @@ impl Registry {
         if self.tools.contains_key(&name) {
             return Err(RegistryError::Duplicate(name));
         }
-        let validator = jsonschema::options()
-            .offline()
-            .with_pattern_options(PatternOptions::regex())
-            .build(&spec.parameters)
-            .map_err(|e| RegistryError::Schema {
-                name: name.clone(),
-                message: e.to_string(),
-            })?;
+        let may_explode = validation_cost::may_explode(&spec.parameters);
+        let compiled = match may_explode {
+            true => compiled_with_room(&spec.parameters),
+            false => compiled(&spec.parameters),
+        };
+        let validator = compiled.map_err(|message| RegistryError::Schema {
+            name: name.clone(),
+            message,
+        })?;
         let wire = json!({
             "type": "function",
             "function": {
@@ -81,6 +96,7 @@ impl Registry {
             Arc::new(Entry {
                 tool,
                 validator,
+                may_explode,
                 wire,
             }),
         );
@@ -134,6 +150,25 @@ impl Registry {
         }
         Ok(expanded)
     }
+}
+
+fn compiled(schema: &Value) -> Result<Validator, String> {
+    jsonschema::options()
+        .offline()
+        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
+        .build(schema)
+        .map_err(|e| e.to_string())
+}
+
+/// The same on a stack of its own: a compiler that follows references goes deep.
+fn compiled_with_room(schema: &Value) -> Result<Validator, String> {
+    let thread = thread::Builder::new().stack_size(COMPILER_STACK);
+    thread::scope(|scope| {
+        let compiling = thread.spawn_scoped(scope, || compiled(schema));
+        let compiling = compiling.map_err(|e| format!("no thread to compile it: {e}"))?;
+        let failed = |_| Err("it cannot be compiled".to_owned());
+        compiling.join().unwrap_or_else(failed)
+    })
 }
 
 /// Says that there is no tool of that name, which one may be meant and which there are.
@@ -256,6 +291,23 @@ impl Entry {
     #[must_use]
     pub fn tool(&self) -> &Arc<dyn Tool> {
         &self.tool
+    }
+
+    /// Whether the [`validator`](Self::validator) may be asked about these arguments: it cannot be
+    /// interrupted, and some schemas have it work for hours or overflow the stack.
+    #[must_use]
+    pub fn can_check(&self, args: &Value) -> bool {
+        !self.may_explode || self.takes_at_most(MAX_CHECKS, args)
+    }
+
+    /// Whether the validator may be asked for all that is wrong with them.
+    #[must_use]
+    pub fn can_explain(&self, args: &Value) -> bool {
+        self.takes_at_most(MAX_LISTED, args)
+    }
+
+    fn takes_at_most(&self, checks: usize, args: &Value) -> bool {
+        validation_cost::is_affordable(&self.spec().parameters, args, checks)
     }
 
     /// Its compiled schema.
