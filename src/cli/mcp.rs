@@ -13,7 +13,7 @@ use super::{args::McpArgs, exit::Exit, recordings::Recordings, setup};
 use crate::{
     config::{self, ConfigFile, Sources},
     error::{Context, Result},
-    mcp,
+    mcp::{self, Server},
     tool::{self, BuiltinOptions, Registry, ToolContext},
 };
 
@@ -26,13 +26,20 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
     };
     let tools = registry.select(all).input(|| "--tools".to_owned())?;
     let files = args.files.as_deref().map(folder).transpose()?;
-    let context = ToolContext { files };
+    let context = ToolContext {
+        files,
+        ..ToolContext::default()
+    };
+    let server = Server {
+        context,
+        ..Server::new(tools)
+    };
     let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
     let stop = CancellationToken::new();
     let served = runtime.block_on(async {
         stop_at_a_signal(&stop)?;
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        mcp::serve(input, output, tools, context, stop).await
+        mcp::serve(server, input, output, stop).await
     });
     // A read of stdin cannot be broken off.
     runtime.shutdown_background();

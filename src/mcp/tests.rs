@@ -61,7 +61,7 @@ impl Client {
         let (to, input) = duplex(1 << 16);
         let (output, from) = duplex(1 << 16);
         let stop = CancellationToken::new();
-        let served = serve(input, output, tools, ToolContext::default(), stop);
+        let served = serve(Server::new(tools), input, output, stop);
         Self {
             to,
             from: BufReader::new(from).lines(),

@@ -83,6 +83,7 @@ mod tests {
         let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
         let with = ToolContext {
             files: Some(Arc::new(dir)),
+            ..ToolContext::default()
         };
         let without = ToolContext::default();
         let table = [

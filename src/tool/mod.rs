@@ -5,6 +5,8 @@ pub mod calculator;
 mod fenced_read;
 mod file_read;
 mod files;
+mod function;
+mod progress;
 mod registry;
 mod spec;
 mod web_fetch;
@@ -20,6 +22,8 @@ pub use builtin::{BUILTIN, BuiltinOptions, builtin};
 pub use fenced_read::DEFAULT_MAX_BYTES;
 pub use file_read::FileRead;
 pub use files::SessionFiles;
+pub use function::from_fn;
+pub use progress::{Progress, Report};
 pub use registry::{Entry, Registry, RegistryError, ToolSet};
 pub use spec::spec;
 pub use web_fetch::WebFetch;
@@ -38,11 +42,13 @@ pub trait Tool: Send + Sync {
     fn call<'a>(&'a self, args: &'a Value, ctx: &'a ToolContext) -> BoxFuture<'a, Observation>;
 }
 
-/// What a session lends to its tools.
+/// What a session, or who else calls a tool, lends to it.
 #[derive(Debug, Clone, Default)]
 pub struct ToolContext {
     /// The session's own folder, if its case has `files`.
     pub files: Option<Arc<cap_std::fs::Dir>>,
+    /// Where a tool that takes its time says how far it has come.
+    pub progress: Progress,
 }
 
 /// The arguments of a call as a tool wants them; an observation that says why not, should the

@@ -92,6 +92,14 @@ impl Registry {
         self.tools.keys().map(String::as_str)
     }
 
+    /// All tools, by name.
+    #[must_use]
+    pub fn all(&self) -> ToolSet {
+        ToolSet {
+            entries: self.tools.values().cloned().collect(),
+        }
+    }
+
     /// The tools of a session: those named, in that order.
     ///
     /// # Errors
