@@ -21,8 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::line::{Line, MAX, Open};
 
-/// After the input has ended, calls may end by themselves for so long; and once they are dropped,
-/// their answers may take so long to come.
+/// At the end, when nothing was answered for so long, nothing more is waited for.
 const GRACE: Duration = Duration::from_millis(40);
 
 /// How many requests may be open; more are read when some are answered.
@@ -61,24 +60,32 @@ impl Requests {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self, line: &[u8]) -> Line {
-        let read = self.open().read(line);
-        // It may have been a cancellation.
-        self.0.closed.notify_one();
-        read
+    /// Looks at a line, of either side.
+    fn look<T>(&self, at: impl FnOnce(&mut Open) -> T) -> T {
+        let mut open = self.open();
+        let before = open.len();
+        let seen = at(&mut open);
+        if open.len() < before {
+            self.0.closed.notify_one();
+        }
+        seen
     }
 
-    fn answered(&self, line: &[u8]) -> Option<Vec<u8>> {
-        let answered = self.open().answered(line);
-        self.0.closed.notify_one();
-        answered
-    }
-
-    /// Waits until at most `most` are open. Only one may wait.
-    async fn at_most(&self, most: usize) {
-        while self.open().len() > most {
+    /// Waits until one more may be opened. Only one may wait, here or for [`Self::settled`].
+    async fn room(&self) {
+        while self.open().len() >= OPEN {
             self.0.closed.notified().await;
         }
+    }
+
+    /// Waits until none is open, or none was closed for a while; says whether none is open.
+    async fn settled(&self) -> bool {
+        while self.open().len() > 0 {
+            if timeout(GRACE, self.0.closed.notified()).await.is_err() {
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -97,22 +104,27 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let (from_inner, to_inner) = split(inner);
+    // Here until all is written: the protocol takes the end of this pipe for the end of all.
+    let (from_inner, mut to_inner) = split(inner);
+    let mut from_inner = BufReader::new(from_inner);
     let (say, said) = channel(QUEUE);
     let over = &CancellationToken::new();
-    let lines = read(BufReader::new(input), to_inner, say.clone(), requests);
+    let lines = read(BufReader::new(input), &mut to_inner, say.clone(), requests);
+    let queue = say.clone();
     let reading = async move {
         tokio::select! {
-            () = lines => drop(timeout(GRACE, requests.at_most(0)).await),
+            () = lines => drop(requests.settled().await),
             () = stop.cancelled() => {}
         }
         requests.0.all.cancel();
-        drop(timeout(GRACE, requests.at_most(0)).await);
+        // A call that cannot be dropped holds nothing up, but a client that reads slowly may.
+        while !requests.settled().await && queue.capacity() < queue.max_capacity() {}
         over.cancel();
         Ok(())
     };
+    let answers = answer(&mut from_inner, say, requests, over);
     let answering = async move {
-        answer(BufReader::new(from_inner), say, requests, over).await;
+        answers.await;
         Ok(())
     };
     let flow = async {
@@ -140,7 +152,7 @@ async fn read(
     // An input that breaks has ended.
     while let Ok(Some(is_whole)) = next(&mut input, &mut line).await {
         let read = match is_whole {
-            true => requests.read(&line),
+            true => requests.look(|open| open.read(&line)),
             false => Open::too_long(),
         };
         let gone = match read {
@@ -154,7 +166,7 @@ async fn read(
         if gone {
             return;
         }
-        requests.at_most(OPEN - 1).await;
+        requests.room().await;
     }
 }
 
@@ -175,7 +187,7 @@ async fn answer(
         if !matches!(read, Ok(1..)) {
             return;
         }
-        if let Some(answer) = requests.answered(&line)
+        if let Some(answer) = requests.look(|open| open.answered(&line))
             && say.send(answer).await.is_err()
         {
             return;
