@@ -16,6 +16,7 @@ const MAX_DEPTH: usize = 128;
 
 const NOT_JSON: i32 = -32700;
 const INVALID: i32 = -32600;
+const BAD_PARAMS: i32 = -32602;
 
 /// What becomes of a line of the client.
 #[derive(Debug, PartialEq)]
@@ -97,18 +98,19 @@ impl Open {
     }
 
     fn message(&mut self, mut message: Map<String, Value>) -> Line {
-        let id = message.get("id").cloned();
-        let id = match id {
+        let is_answer = message.contains_key("result") || message.contains_key("error");
+        let method = message.get("method");
+        if is_answer && method.is_none() {
+            // Nothing was asked of the client.
+            return Line::Skip;
+        }
+        let id = match message.get("id").cloned() {
             Some(id) if !(id.is_string() || id.is_number()) => {
                 return error(None, INVALID, "an id is a text or a number");
             }
             id => id,
         };
-        let is_answer = message.contains_key("result") || message.contains_key("error");
-        let method = message.get("method");
         let why = match (method, &id) {
-            // Nothing was asked of the client.
-            (None, _) if is_answer => return Line::Skip,
             (Some(Value::String(method)), None) => {
                 if method == "notifications/cancelled" {
                     self.cancel(&message);
@@ -122,6 +124,8 @@ impl Open {
             (Some(Value::String(_)), Some(id)) => {
                 if message.get("jsonrpc") != Some(&Value::from("2.0")) {
                     "jsonrpc must be \"2.0\""
+                } else if let Err(why) = shape(&mut message) {
+                    return error(Some(id.clone()), BAD_PARAMS, why);
                 } else if self.numbers.contains_key(&id.to_string()) {
                     "a request with this id has not been answered yet"
                 } else {
@@ -189,6 +193,28 @@ impl Open {
         };
         self.requests.values().any(|r| r.token == *token)
     }
+}
+
+/// Parameters are an object, and so is what is said beside them; null is how some write the absent.
+fn shape(message: &mut Map<String, Value>) -> Result<(), &'static str> {
+    let Some(params) = within(message, "params", "params must be an object")? else {
+        return Ok(());
+    };
+    within(params, "_meta", "_meta must be an object").map(drop)
+}
+
+fn within<'a>(
+    object: &'a mut Map<String, Value>,
+    key: &str,
+    why: &'static str,
+) -> Result<Option<&'a mut Map<String, Value>>, &'static str> {
+    if object.get(key).is_some_and(Value::is_null) {
+        object.shift_remove(key);
+    }
+    let Some(value) = object.get_mut(key) else {
+        return Ok(None);
+    };
+    value.as_object_mut().map(Some).ok_or(why)
 }
 
 /// The parts of the protocol's message that tell what it is.

@@ -34,7 +34,7 @@ fn what_the_protocol_would_drop_is_answered() {
         "[".repeat(200),
         "]".repeat(200)
     );
-    let table: [(&[u8], i32, Value); 17] = [
+    let table: [(&[u8], i32, Value); 20] = [
         (b"{", -32700, Value::Null),
         (b"\xff\xfe", -32700, Value::Null),
         (deep.as_bytes(), -32700, Value::Null),
@@ -76,6 +76,21 @@ fn what_the_protocol_would_drop_is_answered() {
             -32600,
             json!(1),
         ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"x","params":[]}"#,
+            -32602,
+            json!(1),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"x","params":"y"}"#,
+            -32602,
+            json!(1),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":5}}"#,
+            -32602,
+            json!(1),
+        ),
     ];
     for (line, code, id) in table {
         let shown = String::from_utf8_lossy(line);
@@ -102,6 +117,7 @@ fn what_asks_for_nothing_is_skipped() {
         r#"{"jsonrpc":"1.0","method":"no such thing","params":5}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#,
     ] {
         assert_eq!(open().read(line.as_bytes()), Line::Skip, "{line}");
     }
@@ -130,6 +146,17 @@ fn an_id_comes_back_as_it_was() {
         assert_eq!(said(&mut open, number.into()), Some(want));
     }
     assert_eq!(open.len(), 0);
+}
+
+#[test]
+fn what_is_null_is_absent() {
+    for (params, seen) in [
+        ("null", Value::Null),
+        (r#"{"_meta":null,"name":null}"#, json!({"name": null})),
+    ] {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{params}}}"#);
+        assert_eq!(passed(open().read(line.as_bytes()))["params"], seen);
+    }
 }
 
 #[test]
