@@ -9,7 +9,10 @@ use std::{
 };
 
 use jiff::Timestamp;
-use tracing::Level;
+use tracing::{Level, level_filters::LevelFilter};
+use tracing_subscriber::{
+    filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use super::{
     args::{Cli, Command, InputArgs},
@@ -30,6 +33,17 @@ pub(super) fn init(cli: &Cli) -> Result<()> {
         2 => Level::DEBUG,
         _ => Level::TRACE,
     };
+    // What the MCP library warns of is what a client or a server did, and they are told: it is of
+    // interest where farm tells more than it must.
+    let of_rmcp = match cli.log.verbose {
+        0 => LevelFilter::OFF,
+        1 => LevelFilter::WARN,
+        2 => LevelFilter::INFO,
+        _ => LevelFilter::TRACE,
+    };
+    let targets = Targets::new()
+        .with_default(level)
+        .with_target("rmcp", of_rmcp);
     let builder = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_target(false)
@@ -38,9 +52,14 @@ pub(super) fn init(cli: &Cli) -> Result<()> {
     match &cli.log.log {
         Some(path) => {
             let file = open(path, &cli.command)?;
-            builder.with_writer(Mutex::new(file)).init();
+            let builder = builder.with_writer(Mutex::new(file));
+            builder.finish().with(targets).init();
         }
-        None => builder.with_writer(io::stderr).init(),
+        None => builder
+            .with_writer(io::stderr)
+            .finish()
+            .with(targets)
+            .init(),
     }
     panic::set_hook(Box::new(|info| {
         let at = info.location().map(ToString::to_string).unwrap_or_default();

@@ -13,8 +13,8 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
         CustomResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
-        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-        ProtocolVersion, RequestId, ServerCapabilities, ServerConfig,
+        ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
+        ProgressToken, ProtocolVersion, RequestId, ServerCapabilities, ServerConfig,
     },
     service::{Peer, RequestContext},
 };
@@ -35,6 +35,9 @@ const VERSIONS: &[ProtocolVersion] = &[
     ProtocolVersion::V_2025_11_25,
     ProtocolVersion::V_2026_07_28,
 ];
+
+/// Where a result says who answers.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Requests whose parameters have a shape: one that does not fit is no unknown method.
 const KNOWN: [&str; 5] = [
@@ -154,14 +157,16 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if request.is_some_and(|request| request.cursor.is_some()) {
             let why = "no list has such a cursor: all tools are on one page";
             return Err(ErrorData::invalid_params(why, None));
         }
         let tools = self.server.tools.specs().map(described).collect();
-        Ok(ListToolsResult::with_all_items(tools))
+        let mut list = ListToolsResult::with_all_items(tools);
+        list.meta = self.signature(&context);
+        Ok(list)
     }
 
     async fn call_tool(
@@ -185,12 +190,17 @@ impl ServerHandler for Handler {
                 None => self.run(&call, &self.server.context).await,
             }
         };
+        let number = number(&context.id);
+        let runs = self.requests.runs(number);
         let observation = tokio::select! {
             biased;
-            () = self.dropped(&context.id) => Observation::error("not done: the server ends"),
+            () = self.dropped(number) => Observation::error("not done: the server ends"),
             observation = unless_it_panics(done) => observation?,
         };
-        Ok(result(&observation).into())
+        drop(runs);
+        let mut result = result(&observation);
+        result.meta = self.signature(&context);
+        Ok(result.into())
     }
 
     async fn on_custom_request(
@@ -212,15 +222,32 @@ impl ServerHandler for Handler {
 }
 
 impl Handler {
+    /// Who answers: results of the newer era say so, which has no handshake.
+    fn signature(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
+        let is_newer = context
+            .protocol_version()
+            .is_some_and(|version| !version.has_initialize());
+        is_newer.then(|| {
+            let Server { name, version, .. } = &self.server;
+            let info = json!({"name": name, "version": version});
+            MetaObject([(SERVER_INFO.to_owned(), info)].into_iter().collect())
+        })
+    }
+
     /// Waits until a request is not to go on. Of one that was cancelled nobody is told any more.
-    async fn dropped(&self, id: &RequestId) {
-        let RequestId::Number(number) = id else {
-            return;
-        };
-        let number = u64::try_from(*number).unwrap_or_default();
+    async fn dropped(&self, number: u64) {
         if let Some(cancelled) = self.requests.cancelled(number) {
             cancelled.cancelled().await;
         }
+    }
+}
+
+/// The shim's number of a request.
+fn number(id: &RequestId) -> u64 {
+    match id {
+        RequestId::Number(number) => u64::try_from(*number).unwrap_or(u64::MAX),
+        // The shim gives no such ids.
+        RequestId::String(_) => u64::MAX,
     }
 }
 

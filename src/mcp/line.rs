@@ -49,6 +49,8 @@ struct Request {
     /// What its progress is to be told under.
     token: Option<Value>,
     cancelled: CancellationToken,
+    /// Whether a tool is at work on it, and nobody knows for how long.
+    runs: bool,
 }
 
 impl Open {
@@ -70,6 +72,18 @@ impl Open {
     /// What is cancelled when this request is; none when it has been.
     pub fn cancelled(&self, number: u64) -> Option<CancellationToken> {
         Some(self.requests.get(&number)?.cancelled.clone())
+    }
+
+    /// A tool has begun or ended.
+    pub fn set_runs(&mut self, number: u64, runs: bool) {
+        if let Some(request) = self.requests.get_mut(&number) {
+            request.runs = runs;
+        }
+    }
+
+    /// Whether there is one that no tool is at work on: its answer comes by itself.
+    pub fn is_answered_soon(&self) -> bool {
+        self.requests.values().any(|request| !request.runs)
     }
 
     /// A line of the client.
@@ -149,6 +163,7 @@ impl Open {
             id,
             token: token.cloned(),
             cancelled: self.all.child_token(),
+            runs: false,
         };
         self.requests.insert(number, request);
         number

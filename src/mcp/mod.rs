@@ -51,11 +51,12 @@ impl Server {
 }
 
 /// Serves tools to the client at the other end of `input` and `output`, until the input ends or
-/// `stop` is cancelled. Then calls that still run are dropped, which takes less than 100 ms, and every
-/// request has been answered.
+/// `stop` is cancelled.
 ///
-/// After the end of the input, answers are written for as long as the client takes them; after `stop`
-/// no longer than that. A client that is gone is no error.
+/// At the end of the input, calls that run may end within 40 ms of the last; those that do not are
+/// dropped, and the client is told. All answers are written, for as long as the client takes them. A
+/// `stop` drops the calls at once, and 80 ms later it is over, whether the client reads or not. A client
+/// that is gone is no error.
 ///
 /// A program that hands in tokio's stdin should end with `Runtime::shutdown_background`, as a read of
 /// it cannot be broken off.

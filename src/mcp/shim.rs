@@ -21,8 +21,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::line::{Line, MAX, Open};
 
-/// At the end, when nothing was answered for so long, nothing more is waited for.
+/// At the end, when nothing else has happened for so long, tools are not waited for any more.
 const GRACE: Duration = Duration::from_millis(40);
+
+/// Nor, after so long, are answers that need no tool. They come as soon as there is time for them,
+/// and on a busy machine that is not at once.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many requests may be open; more are read when some are answered.
 const OPEN: usize = 1024;
@@ -37,8 +41,8 @@ pub(super) struct Requests(Arc<Shared>);
 struct Shared {
     all: CancellationToken,
     open: Mutex<Open>,
-    /// One was closed.
-    closed: Notify,
+    /// One was closed, or a tool has begun or ended.
+    changed: Notify,
 }
 
 impl Requests {
@@ -47,13 +51,27 @@ impl Requests {
         Self(Arc::new(Shared {
             open: Mutex::new(Open::new(all.clone())),
             all,
-            closed: Notify::new(),
+            changed: Notify::new(),
         }))
     }
 
     /// What is cancelled when the request of this number is; none when it has been.
     pub fn cancelled(&self, number: u64) -> Option<CancellationToken> {
         self.open().cancelled(number)
+    }
+
+    /// A tool is at work on this request until the guard is dropped.
+    pub fn runs(&self, number: u64) -> Runs<'_> {
+        self.set_runs(number, true);
+        Runs {
+            requests: self,
+            number,
+        }
+    }
+
+    fn set_runs(&self, number: u64, runs: bool) {
+        self.open().set_runs(number, runs);
+        self.0.changed.notify_one();
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -66,7 +84,7 @@ impl Requests {
         let before = open.len();
         let seen = at(&mut open);
         if open.len() < before {
-            self.0.closed.notify_one();
+            self.0.changed.notify_one();
         }
         seen
     }
@@ -74,18 +92,38 @@ impl Requests {
     /// Waits until one more may be opened. Only one may wait, here or for [`Self::settled`].
     async fn room(&self) {
         while self.open().len() >= OPEN {
-            self.0.closed.notified().await;
+            self.0.changed.notified().await;
         }
     }
 
-    /// Waits until none is open, or none was closed for a while; says whether none is open.
+    /// Waits until none is open, or until only tools hold answers up and nothing has changed for a
+    /// while; says whether none is open.
     async fn settled(&self) -> bool {
-        while self.open().len() > 0 {
-            if timeout(GRACE, self.0.closed.notified()).await.is_err() {
+        loop {
+            let limit = {
+                let open = self.open();
+                match open.len() {
+                    0 => return true,
+                    _ if open.is_answered_soon() => PATIENCE,
+                    _ => GRACE,
+                }
+            };
+            if timeout(limit, self.0.changed.notified()).await.is_err() {
                 return false;
             }
         }
-        true
+    }
+}
+
+/// See [`Requests::runs`].
+pub(super) struct Runs<'a> {
+    requests: &'a Requests,
+    number: u64,
+}
+
+impl Drop for Runs<'_> {
+    fn drop(&mut self) {
+        self.requests.set_runs(self.number, false);
     }
 }
 
@@ -117,7 +155,7 @@ where
             () = stop.cancelled() => {}
         }
         requests.0.all.cancel();
-        // A call that cannot be dropped holds nothing up, but a client that reads slowly may.
+        // A client that reads slowly is waited for: as long as it has lines to take, more may come.
         while !requests.settled().await && queue.capacity() < queue.max_capacity() {}
         over.cancel();
         Ok(())

@@ -196,6 +196,15 @@ async fn tools_are_listed_in_their_order_with_the_schemas_of_the_loop() {
             assert_eq!(tool["annotations"]["openWorldHint"], false);
             assert_eq!(tool["outputSchema"]["required"], json!(["result"]));
         }
+        let info = &listed["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+        assert_eq!(info == "farm", version == MODERN);
+        let list = &listed["result"];
+        assert_eq!(list.get("ttlMs").is_some(), version == MODERN);
+        assert_eq!(list.get("cacheScope").is_some(), version == MODERN);
+        let again = client
+            .ask(request(version, 1, "tools/list", json!({})))
+            .await;
+        assert_eq!(again, listed);
         let beyond = request(version, 2, "tools/list", json!({"cursor": "x"}));
         assert_eq!(client.ask(beyond).await["error"]["code"], -32602);
         assert!(client.end().await.is_empty());

@@ -43,6 +43,7 @@ mod live_restarts;
 mod live_signals;
 mod live_waits;
 mod local;
+mod mcp;
 mod mock;
 mod mock_faults;
 mod odd_traces;

@@ -62,27 +62,6 @@ async fn who_reads_slowly_gets_all_answers_after_the_end() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_cannot_be_dropped_does_not_hold_up_the_end() {
-    let (release, held) = std::sync::mpsc::channel::<()>();
-    let held = std::sync::Mutex::new(held);
-    let mut registry = registry();
-    registry
-        .add(from_fn(plain("blocks"), move |_, _| {
-            let _ = held.lock().unwrap().recv();
-            std::future::ready(Observation::ok("at last"))
-        }))
-        .unwrap();
-    let mut client = Client::of(Server::new(registry.all()), 1 << 16);
-    for (id, tool) in [(1, "hangs"), (2, "blocks")] {
-        let call = call(MODERN, id, tool, json!({}));
-        client.send(&call.to_string()).await;
-    }
-    let rest = client.end().await;
-    assert!(rest.iter().all(|answer| answer["id"] == 1), "{rest:?}");
-    drop(release);
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_stop_ends_it_also_if_nobody_reads() {
     for asked in [0, 500] {
