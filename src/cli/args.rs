@@ -57,6 +57,7 @@ pub enum Command {
     #[command(after_help = mock::HELP)]
     Mock(Box<MockArgs>),
     /// Serve the tools over MCP, on stdin and stdout
+    #[command(after_help = mcp::HELP)]
     Mcp(McpArgs),
     /// Print the JSON Schema of a format
     Schema(SchemaArgs),

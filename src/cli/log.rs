@@ -38,7 +38,8 @@ pub(super) fn init(cli: &Cli) -> Result<()> {
         .with_target(false)
         // A log that cannot be written is no reason to fill the terminal.
         .log_internal_errors(false);
-    // What a stranger on the other side of a pipe says wrongly is told as farm's own errors are.
+    // What the MCP library tells is what clients and servers sent, secrets among it; what they did
+    // wrong they are told, or a run is.
     let filter = Targets::new()
         .with_default(level)
         .with_target("rmcp", LevelFilter::OFF);

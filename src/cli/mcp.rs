@@ -1,19 +1,30 @@
 //! `farm mcp`: the tools over MCP, on stdin and stdout.
 
-use std::{ffi::OsString, path::Path, sync::Arc};
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal as _},
+    path::Path,
+    sync::Arc,
+};
 
 use cap_std::{ambient_authority, fs::Dir};
+use futures_util::future::join_all;
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{args::McpArgs, exit::Exit, recordings::Recordings, setup, tools};
+use super::{
+    args::McpArgs,
+    exit::{Exit, say},
+    recordings::Recordings,
+    setup, tools,
+};
 use crate::{
     config::{self, ConfigFile, Sources},
-    error::{Context, Result},
-    mcp,
+    error::{Context, Error, Result},
+    mcp::{self, Server},
     tool::{self, BuiltinOptions, Registry, ToolContext},
 };
 
@@ -24,21 +35,39 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
         true => registry.names().collect(),
         false => args.tools.iter().map(String::as_str).collect(),
     };
-    let tools = registry.select(all).input(|| "--tools".to_owned())?;
+    let tools = registry
+        .select(all)
+        .map_err(|e| Error::input(format!("--tools: {e}")))?;
     let files = args.files.as_deref().map(folder).transpose()?;
     let context = ToolContext {
         files,
         folder: args.files.clone(),
         ..ToolContext::default()
     };
+    let server = Server {
+        context,
+        ..Server::new(tools)
+    };
+    if io::stdin().is_terminal() {
+        say(
+            "farm mcp talks to an MCP client that starts it, in JSON on stdin and stdout; \
+             README.md says how clients are told of it.",
+        );
+    }
     let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
     let stop = CancellationToken::new();
     let served = runtime.block_on(async {
         stop_at_a_signal(&stop)?;
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        mcp::serve(input, output, tools, context, stop).await
+        let hosts = server.context.hosts.clone();
+        let servers: Vec<_> = server.tools.servers().cloned().collect();
+        let served = mcp::serve(server, input, output, stop).await;
+        hosts.close().await;
+        join_all(servers.iter().map(|server| server.close())).await;
+        served
     });
-    // A read of stdin cannot be broken off.
+    // A read of stdin cannot be broken off. Non-blocking pipes could be, but not every client hands
+    // out pipes: Node's children have sockets.
     runtime.shutdown_background();
     served.map(|()| Exit::Done)
 }
@@ -63,11 +92,12 @@ fn registry(args: &McpArgs) -> Result<Registry> {
 
 fn folder(path: &Path) -> Result<Arc<Dir>> {
     let dir = Dir::open_ambient_dir(path, ambient_authority());
-    let dir = dir.input(|| format!("--files: the folder {} cannot be opened", path.display()))?;
+    let dir = dir.input(|| format!("--files: {} cannot be opened as a folder", path.display()))?;
     Ok(Arc::new(dir))
 }
 
-/// SIGTERM and SIGINT end it as the end of the input does.
+/// SIGTERM and SIGINT end it as the end of the input does, with exit code 0: a client that stops its
+/// server so has been served.
 fn stop_at_a_signal(stop: &CancellationToken) -> Result<()> {
     let heard = || "signals cannot be heard".to_owned();
     let mut interrupt = signal(SignalKind::interrupt()).internal(heard)?;

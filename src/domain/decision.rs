@@ -2,12 +2,16 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::Code;
+use super::{Code, strict_json};
 
 /// The longest text of a call's arguments that is taken, and sent back to the model: 64 KiB.
 pub const MAX_ARGS_BYTES: usize = 64 << 10;
+
+/// How deep the arguments of a call may be nested. They stand a few levels deeper in a trace, and at
+/// 128 JSON readers give up.
+pub const MAX_ARGS_DEPTH: usize = 100;
 
 /// One tool call as the model made it.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +35,36 @@ pub struct BadArgs {
     pub reason: String,
     /// Their text as received, at most [`MAX_ARGS_BYTES`] of it.
     pub text: String,
+}
+
+impl Call {
+    /// A call of a client that hands its arguments over as an object; they are taken or not as their
+    /// text would be in a model's reply. It has no id.
+    #[must_use]
+    pub fn with_object(tool: String, args: Map<String, Value>) -> Self {
+        let text = Value::Object(args).to_string();
+        Self {
+            id: String::new(),
+            tool,
+            args_len: text.len(),
+            args: strict_json(&text, MAX_ARGS_DEPTH).map_err(|e| BadArgs::not_json(&text, &e)),
+        }
+    }
+}
+
+impl BadArgs {
+    /// Arguments that are not one JSON value, or one that is nested too deep; `why` says what is wrong.
+    #[must_use]
+    pub fn not_json(text: &str, why: &serde_json::Error) -> Self {
+        Self {
+            code: Code::NotJson,
+            reason: format!(
+                "The arguments are not valid JSON: {why}. Call the tool again with one JSON object \
+                 that matches its schema and nothing around it."
+            ),
+            text: text.to_owned(),
+        }
+    }
 }
 
 /// What a reply amounts to.

@@ -1,169 +1,263 @@
-//! Lines of a client before the protocol sees them. Pure.
+//! Lines of both sides before the other side sees them. Nothing here waits.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::strict_json;
 
 /// The longest line that is read, in bytes.
 pub(super) const MAX: usize = 4 << 20;
 
-/// What becomes of a line.
+/// The deepest nesting that JSON readers follow.
+const MAX_DEPTH: usize = 128;
+
+const NOT_JSON: i32 = -32700;
+const INVALID: i32 = -32600;
+const BAD_PARAMS: i32 = -32602;
+
+/// What becomes of a line of the client.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
-    /// It says nothing.
+    /// It asks for nothing.
     Skip,
-    /// It goes on to the protocol.
-    Pass,
+    /// A request goes on to the protocol, as this line.
+    Pass(String),
     /// This is the answer, and the protocol never sees it.
     Answer(Value),
 }
 
-/// Requests that have not been answered, by their ids as JSON.
-#[derive(Debug, Default)]
-pub(super) struct InFlight(HashSet<String>);
-
-/// The part of a message that tells what it is.
-#[derive(Deserialize)]
-struct Answered {
-    id: Option<Value>,
-    method: Option<Value>,
+/// The requests that have not been answered.
+///
+/// Each goes by a number of its own: so whatever ids a client chooses, used twice or again after a
+/// cancellation, no answer goes to another request.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// Cancels all.
+    all: CancellationToken,
+    next: u64,
+    requests: HashMap<u64, Request>,
+    /// Their numbers, by their ids as JSON.
+    numbers: HashMap<String, u64>,
 }
 
-impl InFlight {
-    /// Whether all are answered.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+#[derive(Debug)]
+struct Request {
+    id: Value,
+    /// What its progress is to be told under.
+    token: Option<Value>,
+    cancelled: CancellationToken,
+    /// Whether a tool is at work on it, and nobody knows for how long.
+    runs: bool,
+}
+
+impl Open {
+    /// None yet; `all` is to cancel all.
+    pub fn new(all: CancellationToken) -> Self {
+        Self {
+            all,
+            next: 0,
+            requests: HashMap::new(),
+            numbers: HashMap::new(),
+        }
     }
 
-    /// A line of the client; what the protocol would drop without an answer is answered.
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// What is cancelled when this request is; none when it has been.
+    pub fn cancelled(&self, number: u64) -> Option<CancellationToken> {
+        Some(self.requests.get(&number)?.cancelled.clone())
+    }
+
+    /// A tool has begun or ended.
+    pub fn set_runs(&mut self, number: u64, runs: bool) {
+        if let Some(request) = self.requests.get_mut(&number) {
+            request.runs = runs;
+        }
+    }
+
+    /// Whether there is one that no tool is at work on: its answer comes by itself.
+    pub fn is_answered_soon(&self) -> bool {
+        self.requests.values().any(|request| !request.runs)
+    }
+
+    /// A line of the client.
     pub fn read(&mut self, line: &[u8]) -> Line {
-        if line.trim_ascii().is_empty() {
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        let Ok(text) = str::from_utf8(line.trim_ascii()) else {
+            return error(None, NOT_JSON, "the line is not UTF-8");
+        };
+        if text.is_empty() {
             return Line::Skip;
         }
-        let message: Value = match serde_json::from_slice(line) {
-            Ok(message) => message,
-            Err(e) => return Line::Answer(error(None, -32700, &format!("not JSON: {e}"))),
-        };
-        let Some(message) = message.as_object() else {
-            let why = "a message is one JSON object; there are no batches";
-            return Line::Answer(error(None, -32600, why));
-        };
-        match (message.get("method"), message.get("id")) {
-            (Some(_), Some(id)) if id.is_string() || id.is_i64() || id.is_u64() => {
-                if self.0.insert(id.to_string()) {
-                    Line::Pass
-                } else {
-                    let why = "a request with this id has not been answered yet";
-                    Line::Answer(error(Some(id), -32600, why))
-                }
+        match strict_json(text, MAX_DEPTH) {
+            Ok(Value::Object(message)) => self.message(message),
+            Ok(_) => {
+                let why = "a message is one JSON object; there are no batches";
+                error(None, INVALID, why)
             }
-            (Some(method), None) if method == "notifications/cancelled" => {
-                // It gets no answer.
-                let id = message
-                    .get("params")
-                    .and_then(|params| params.get("requestId"));
-                self.0.remove(&id.map(Value::to_string).unwrap_or_default());
-                Line::Pass
-            }
-            _ => Line::Pass,
+            Err(e) => error(None, NOT_JSON, &format!("not JSON: {e}")),
         }
     }
 
     /// A line that is too long.
     pub fn too_long() -> Line {
         let why = format!("the line is longer than {} MiB", MAX >> 20);
-        Line::Answer(error(None, -32700, &why))
+        error(None, NOT_JSON, &why)
     }
 
-    /// A line of the server.
-    pub fn written(&mut self, line: &[u8]) {
-        if let Ok(Answered {
-            id: Some(id),
-            method: None,
-        }) = serde_json::from_slice(line)
-        {
-            self.0.remove(&id.to_string());
+    fn message(&mut self, mut message: Map<String, Value>) -> Line {
+        let is_answer = message.contains_key("result") || message.contains_key("error");
+        let method = message.get("method");
+        if is_answer && method.is_none() {
+            // Nothing was asked of the client.
+            return Line::Skip;
+        }
+        let id = match message.get("id").cloned() {
+            Some(id) if !(id.is_string() || id.is_number()) => {
+                return error(None, INVALID, "an id is a text or a number");
+            }
+            id => id,
+        };
+        let why = match (method, &id) {
+            (Some(Value::String(method)), None) => {
+                if method == "notifications/cancelled" {
+                    self.cancel(&message);
+                }
+                // Nothing listens to the others.
+                return Line::Skip;
+            }
+            (Some(Value::String(_)), Some(_)) if is_answer => {
+                "a message with a method has neither result nor error"
+            }
+            (Some(Value::String(_)), Some(id)) => {
+                if message.get("jsonrpc") != Some(&Value::from("2.0")) {
+                    "jsonrpc must be \"2.0\""
+                } else if let Err(why) = shape(&mut message) {
+                    return error(Some(id.clone()), BAD_PARAMS, why);
+                } else if self.numbers.contains_key(&id.to_string()) {
+                    "a request with this id has not been answered yet"
+                } else {
+                    let number = self.open(id.clone(), &message);
+                    message.insert("id".to_owned(), number.into());
+                    return Line::Pass(Value::Object(message).to_string());
+                }
+            }
+            (_, _) => "a message has a method, which is a text",
+        };
+        error(id, INVALID, why)
+    }
+
+    fn open(&mut self, id: Value, message: &Map<String, Value>) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        let params = message.get("params");
+        let token = params.and_then(|params| params.get("_meta")?.get("progressToken"));
+        self.numbers.insert(id.to_string(), number);
+        let request = Request {
+            id,
+            token: token.cloned(),
+            cancelled: self.all.child_token(),
+            runs: false,
+        };
+        self.requests.insert(number, request);
+        number
+    }
+
+    fn cancel(&mut self, message: &Map<String, Value>) {
+        let id = message.get("params").and_then(|p| p.get("requestId"));
+        // It may be answered already, or never have been.
+        let number = id.and_then(|id| self.numbers.get(&id.to_string()).copied());
+        if let Some(request) = number.and_then(|number| self.close(number)) {
+            request.cancelled.cancel();
         }
     }
+
+    fn close(&mut self, number: u64) -> Option<Request> {
+        let request = self.requests.remove(&number)?;
+        self.numbers.remove(&request.id.to_string());
+        Some(request)
+    }
+
+    /// A line of the protocol as the client is to see it; none if it is about a request that was
+    /// cancelled.
+    pub fn answered(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        // What it writes can be read.
+        let said: Said<'_> = serde_json::from_slice(line).ok()?;
+        let Some(number) = said.id else {
+            return self.is_told(&said).then(|| line.trim_ascii_end().to_vec());
+        };
+        let id = self.close(number)?.id;
+        let (key, value) = match (said.result, said.error) {
+            (Some(result), _) => ("result", result),
+            (None, error) => ("error", error?),
+        };
+        Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"{key}":{value}}}"#).into_bytes())
+    }
+
+    /// Whether a notification goes out: one of progress does as long as its request is open.
+    fn is_told(&self, said: &Said<'_>) -> bool {
+        let token = match &said.params {
+            Some(params) if said.method == Some("notifications/progress") => &params.token,
+            _ => return true,
+        };
+        self.requests.values().any(|r| r.token == *token)
+    }
+}
+
+/// Parameters are an object, and so is what is said beside them; null is how some write the absent.
+fn shape(message: &mut Map<String, Value>) -> Result<(), &'static str> {
+    let Some(params) = within(message, "params", "params must be an object")? else {
+        return Ok(());
+    };
+    within(params, "_meta", "_meta must be an object").map(drop)
+}
+
+fn within<'a>(
+    object: &'a mut Map<String, Value>,
+    key: &str,
+    why: &'static str,
+) -> Result<Option<&'a mut Map<String, Value>>, &'static str> {
+    if object.get(key).is_some_and(Value::is_null) {
+        object.shift_remove(key);
+    }
+    let Some(value) = object.get_mut(key) else {
+        return Ok(None);
+    };
+    value.as_object_mut().map(Some).ok_or(why)
+}
+
+/// The parts of the protocol's message that tell what it is.
+#[derive(Deserialize)]
+struct Said<'a> {
+    id: Option<u64>,
+    method: Option<&'a str>,
+    params: Option<Params>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    #[serde(rename = "progressToken")]
+    token: Option<Value>,
 }
 
 /// An error in JSON-RPC; of a line whose id is not known it has none.
-fn error(id: Option<&Value>, code: i32, message: &str) -> Value {
+fn error(id: Option<Value>, code: i32, message: &str) -> Line {
     let mut error = json!({"jsonrpc": "2.0", "error": {"code": code, "message": message}});
     if let Some(id) = id {
-        error["id"] = id.clone();
+        error["id"] = id;
     }
-    error
+    Line::Answer(error)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_protocol_would_drop_is_answered() {
-        let deep = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{}1{}}}"#,
-            "[".repeat(200),
-            "]".repeat(200)
-        );
-        let table: [(&[u8], Option<i32>); 9] = [
-            (b"{", Some(-32700)),
-            (b"\xff\xfe", Some(-32700)),
-            (deep.as_bytes(), Some(-32700)),
-            (br#"{"a":"\ud800"}"#, Some(-32700)),
-            (br#"{"a":1e400}"#, Some(-32700)),
-            (
-                br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
-                Some(-32600),
-            ),
-            (b"42", Some(-32600)),
-            (
-                br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-                None,
-            ),
-            (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, None),
-        ];
-        for (line, code) in table {
-            let shown = String::from_utf8_lossy(line);
-            match (InFlight::default().read(line), code) {
-                (Line::Answer(answer), Some(code)) => {
-                    assert_eq!(answer["error"]["code"], code, "{shown}");
-                    assert!(answer.get("id").is_none(), "{shown}");
-                }
-                (Line::Pass, None) => {}
-                (line, _) => panic!("{shown}: {line:?}"),
-            }
-        }
-        for blank in [&b""[..], b"  \t", b"\r"] {
-            assert_eq!(InFlight::default().read(blank), Line::Skip);
-        }
-    }
-
-    #[test]
-    fn an_id_is_in_flight_until_it_is_answered_or_cancelled() {
-        let mut ids = InFlight::default();
-        let ask = br#"{"jsonrpc":"2.0","id":"7","method":"ping"}"#;
-        let number = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
-        assert_eq!(ids.read(ask), Line::Pass);
-        assert_eq!(ids.read(number), Line::Pass, "a number is no text");
-        let Line::Answer(answer) = ids.read(ask) else {
-            panic!("it is in flight")
-        };
-        assert_eq!(
-            (&answer["id"], &answer["error"]["code"]),
-            (&json!("7"), &json!(-32600))
-        );
-        // A request of the server is no answer.
-        ids.written(br#"{"jsonrpc":"2.0","id":"7","method":"ping"}"#);
-        assert!(matches!(ids.read(ask), Line::Answer(_)));
-        ids.written(br#"{"jsonrpc":"2.0","id":"7","result":{}}"#);
-        assert_eq!(ids.read(ask), Line::Pass);
-        let cancel =
-            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"7"}}"#;
-        assert_eq!(ids.read(cancel), Line::Pass);
-        ids.written(br#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":""}}"#);
-        assert!(ids.is_empty());
-    }
-}
+mod tests;

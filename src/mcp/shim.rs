@@ -11,72 +11,172 @@ use tokio::{
         AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader,
         DuplexStream, split,
     },
-    sync::mpsc::{Sender, channel},
+    sync::{
+        Notify,
+        mpsc::{Receiver, Sender, channel},
+    },
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::line::{InFlight, Line, MAX};
+use super::line::{Line, MAX, Open};
 
-/// After the input has ended, calls may end by themselves for so long.
+/// At the end, when nothing else has happened for so long, tools are not waited for any more.
 const GRACE: Duration = Duration::from_millis(40);
 
-/// Between two looks whether they have.
-const LOOK: Duration = Duration::from_millis(2);
+/// Nor, after so long, are answers that need no tool. They come as soon as there is time for them,
+/// and on a busy machine that is not at once.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many requests may be open; more are read when some are answered.
+const OPEN: usize = 1024;
 
 /// Lines on their way to the output.
 const QUEUE: usize = 64;
 
-type Ids = Arc<Mutex<InFlight>>;
+/// The requests that have not been answered, as shim and handler share them.
+#[derive(Clone)]
+pub(super) struct Requests(Arc<Shared>);
 
-/// Passes lines on until the input ends or `stop` is cancelled, which it does itself then.
+struct Shared {
+    all: CancellationToken,
+    open: Mutex<Open>,
+    /// One was closed, or a tool has begun or ended.
+    changed: Notify,
+}
+
+impl Requests {
+    /// None yet; `all` is to cancel all.
+    pub fn new(all: CancellationToken) -> Self {
+        Self(Arc::new(Shared {
+            open: Mutex::new(Open::new(all.clone())),
+            all,
+            changed: Notify::new(),
+        }))
+    }
+
+    /// What is cancelled when the request of this number is; none when it has been.
+    pub fn cancelled(&self, number: u64) -> Option<CancellationToken> {
+        self.open().cancelled(number)
+    }
+
+    /// A tool is at work on this request until the guard is dropped.
+    pub fn runs(&self, number: u64) -> Runs<'_> {
+        self.set_runs(number, true);
+        Runs {
+            requests: self,
+            number,
+        }
+    }
+
+    fn set_runs(&self, number: u64, runs: bool) {
+        self.open().set_runs(number, runs);
+        self.0.changed.notify_one();
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at a line, of either side.
+    fn look<T>(&self, at: impl FnOnce(&mut Open) -> T) -> T {
+        let mut open = self.open();
+        let before = open.len();
+        let seen = at(&mut open);
+        if open.len() < before {
+            self.0.changed.notify_one();
+        }
+        seen
+    }
+
+    /// Waits until one more may be opened. Only one may wait, here or for [`Self::settled`].
+    async fn room(&self) {
+        while self.open().len() >= OPEN {
+            self.0.changed.notified().await;
+        }
+    }
+
+    /// Waits until none is open, or until only tools hold answers up and nothing has changed for a
+    /// while; says whether none is open.
+    async fn settled(&self) -> bool {
+        loop {
+            let limit = {
+                let open = self.open();
+                match open.len() {
+                    0 => return true,
+                    _ if open.is_answered_soon() => PATIENCE,
+                    _ => GRACE,
+                }
+            };
+            if timeout(limit, self.0.changed.notified()).await.is_err() {
+                return false;
+            }
+        }
+    }
+}
+
+/// See [`Requests::runs`].
+pub(super) struct Runs<'a> {
+    requests: &'a Requests,
+    number: u64,
+}
+
+impl Drop for Runs<'_> {
+    fn drop(&mut self) {
+        self.requests.set_runs(self.number, false);
+    }
+}
+
+/// Passes lines on until the input ends or `stop` is cancelled, and answers what is open then.
 ///
 /// # Errors
 /// When the output cannot be written.
 pub(super) async fn pass<R, W>(
     input: R,
-    mut output: W,
+    output: W,
     inner: DuplexStream,
-    stop: CancellationToken,
+    requests: &Requests,
+    stop: &CancellationToken,
 ) -> io::Result<()>
 where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
 {
-    let (from_inner, to_inner) = split(inner);
-    let (say, mut said) = channel::<Vec<u8>>(QUEUE);
-    let ids = Ids::default();
-    let reading = tokio::spawn(read(
-        BufReader::new(input),
-        to_inner,
-        say.clone(),
-        ids.clone(),
-        stop.clone(),
-    ));
-    let answering = tokio::spawn(answer(BufReader::new(from_inner), say, ids));
-    let writing = async {
-        while let Some(mut line) = said.recv().await {
-            line.push(b'\n');
-            output.write_all(&line).await?;
-            if said.is_empty() {
-                output.flush().await?;
-            }
+    // Here until all is written: the protocol takes the end of this pipe for the end of all.
+    let (from_inner, mut to_inner) = split(inner);
+    let mut from_inner = BufReader::new(from_inner);
+    let (say, said) = channel(QUEUE);
+    let over = &CancellationToken::new();
+    let lines = read(BufReader::new(input), &mut to_inner, say.clone(), requests);
+    let queue = say.clone();
+    let reading = async move {
+        tokio::select! {
+            () = lines => drop(requests.settled().await),
+            () = stop.cancelled() => {}
         }
+        requests.0.all.cancel();
+        // A client that reads slowly is waited for: as long as it has lines to take, more may come.
+        while !requests.settled().await && queue.capacity() < queue.max_capacity() {}
+        over.cancel();
         Ok(())
     };
-    let stopped = async {
+    let answers = answer(&mut from_inner, say, requests, over);
+    let answering = async move {
+        answers.await;
+        Ok(())
+    };
+    let flow = async {
+        let writing = write(output, said);
+        tokio::try_join!(reading, answering, writing).map(drop)
+    };
+    let cut = async {
         stop.cancelled().await;
-        // What was answered by then is on its way out.
-        sleep(GRACE).await;
+        sleep(2 * GRACE).await;
     };
-    let passed = tokio::select! {
-        written = writing => written,
-        () = stopped => Ok(()),
-    };
-    stop.cancel();
-    reading.abort();
-    answering.abort();
-    passed
+    tokio::select! {
+        flown = flow => flown,
+        () = cut => Ok(()),
+    }
 }
 
 /// Lines of the client.
@@ -84,56 +184,65 @@ async fn read(
     mut input: impl AsyncBufRead + Unpin,
     mut inner: impl AsyncWrite + Unpin,
     say: Sender<Vec<u8>>,
-    ids: Ids,
-    stop: CancellationToken,
+    requests: &Requests,
 ) {
     let mut line = Vec::new();
     // An input that breaks has ended.
     while let Ok(Some(is_whole)) = next(&mut input, &mut line).await {
         let read = match is_whole {
-            true => lock(&ids).read(&line),
-            false => InFlight::too_long(),
+            true => requests.look(|open| open.read(&line)),
+            false => Open::too_long(),
         };
         let gone = match read {
             Line::Skip => false,
-            Line::Pass => {
-                line.push(b'\n');
-                inner.write_all(&line).await.is_err()
+            Line::Pass(request) => {
+                let line = request + "\n";
+                inner.write_all(line.as_bytes()).await.is_err()
             }
             Line::Answer(answer) => say.send(answer.to_string().into_bytes()).await.is_err(),
         };
         if gone {
-            break;
+            return;
         }
+        requests.room().await;
     }
-    let answered = async {
-        while !lock(&ids).is_empty() {
-            sleep(LOOK).await;
-        }
-    };
-    drop(timeout(GRACE, answered).await);
-    stop.cancel();
 }
 
-/// Lines of the protocol.
-async fn answer(mut inner: impl AsyncBufRead + Unpin, say: Sender<Vec<u8>>, ids: Ids) {
+/// Lines of the protocol, until all is over.
+async fn answer(
+    mut inner: impl AsyncBufRead + Unpin,
+    say: Sender<Vec<u8>>,
+    requests: &Requests,
+    over: &CancellationToken,
+) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        match inner.read_until(b'\n', &mut line).await {
-            Ok(1..) => {}
-            _ => return,
-        }
-        while line.last().is_some_and(u8::is_ascii_whitespace) {
-            line.pop();
-        }
-        // Only once it is on its way: who asks again has had it.
-        let answered = line.clone();
-        if say.send(std::mem::take(&mut line)).await.is_err() {
+        let read = tokio::select! {
+            read = inner.read_until(b'\n', &mut line) => read,
+            () = over.cancelled() => return,
+        };
+        if !matches!(read, Ok(1..)) {
             return;
         }
-        lock(&ids).written(&answered);
+        if let Some(answer) = requests.look(|open| open.answered(&line))
+            && say.send(answer).await.is_err()
+        {
+            return;
+        }
     }
+}
+
+/// Lines to the client.
+async fn write(mut output: impl AsyncWrite + Unpin, mut said: Receiver<Vec<u8>>) -> io::Result<()> {
+    while let Some(mut line) = said.recv().await {
+        line.push(b'\n');
+        output.write_all(&line).await?;
+        if said.is_empty() {
+            output.flush().await?;
+        }
+    }
+    output.flush().await
 }
 
 /// The next line without its end; false when it was longer than may be, and is not all there. None at
@@ -162,8 +271,4 @@ async fn next(
             return Ok(Some(is_whole));
         }
     }
-}
-
-fn lock(ids: &Ids) -> MutexGuard<'_, InFlight> {
-    ids.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
 //! The server as a strict client sees it: raw lines in, raw lines out.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::{
@@ -12,60 +12,82 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::{
-    domain::{BoxFuture, Hints, Observation, ToolSpec},
-    tool::{BUILTIN, BuiltinOptions, Registry, Tool, builtin},
+    domain::{Hints, Observation, ToolSpec},
+    tool::{BuiltinOptions, Registry, builtin, from_fn},
 };
 
 /// The newest version of each era, and older ones.
 const LEGACY: [&str; 3] = ["2024-11-05", "2025-06-18", "2025-11-25"];
 const MODERN: &str = "2026-07-28";
 
-/// Comes back after a time, or never.
-struct Slow(ToolSpec);
-
-impl Tool for Slow {
-    fn spec(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    fn call<'a>(&'a self, args: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, Observation> {
-        Box::pin(async move {
-            let ms = args["ms"].as_u64().unwrap_or(u64::MAX);
-            tokio::time::sleep(Duration::from_millis(ms)).await;
-            Observation::ok("late")
-        })
+fn plain(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: "d".to_owned(),
+        parameters: json!({"type": "object"}),
+        resumable: false,
+        hints: Hints::default(),
     }
 }
+
+/// The built-in tools, and some that behave oddly.
+fn registry() -> Registry {
+    let mut registry = builtin(&BuiltinOptions::default()).unwrap();
+    let mut add = |tool| registry.add(tool).unwrap();
+    add(from_fn(plain("hangs"), |_, _| std::future::pending()));
+    add(from_fn(plain("panics"), |_, _| async {
+        panic!("at /a/path")
+    }));
+    add(from_fn(plain("says_nothing"), |_, _| async {
+        Observation::ok("")
+    }));
+    add(from_fn(plain("counts"), |_, ctx| async move {
+        for done in [1.0, 2.0, 2.0, 1.0, 3.0] {
+            ctx.progress.at(done, 3.0, "counting");
+            tokio::task::yield_now().await;
+        }
+        // One that outlives its call.
+        tokio::spawn(async move {
+            tokio::task::yield_now().await;
+            ctx.progress.at(4.0, None, "too late");
+        });
+        Observation::ok("counted")
+    }));
+    registry
+}
+
+const TOOLS: [&str; 6] = [
+    "calculator",
+    "file_read",
+    "hangs",
+    "panics",
+    "says_nothing",
+    "counts",
+];
 
 struct Client {
     to: DuplexStream,
     from: Lines<BufReader<DuplexStream>>,
     served: JoinHandle<Result<()>>,
+    stop: CancellationToken,
 }
 
 impl Client {
     fn start() -> Self {
-        let mut registry: Registry = builtin(&BuiltinOptions::default()).unwrap();
-        registry
-            .add(Arc::new(Slow(ToolSpec {
-                name: "slow".to_owned(),
-                description: "d".to_owned(),
-                parameters: json!({"type": "object", "properties": {"ms": {"type": "integer"}}}),
-                resumable: false,
-                hints: Hints::default(),
-            })))
-            .unwrap();
-        let tools = registry
-            .select(["calculator", "file_read", "slow"])
-            .unwrap();
+        Self::of(Server::new(registry().select(TOOLS).unwrap()), 1 << 16)
+    }
+
+    /// `pipe`: how many bytes wait for the client before the server has to.
+    fn of(server: Server, pipe: usize) -> Self {
         let (to, input) = duplex(1 << 16);
-        let (output, from) = duplex(1 << 16);
+        let (output, from) = duplex(pipe);
         let stop = CancellationToken::new();
-        let served = serve(input, output, tools, ToolContext::default(), stop);
+        let served = serve(server, input, output, stop.clone());
         Self {
             to,
             from: BufReader::new(from).lines(),
             served: tokio::spawn(served),
+            stop,
         }
     }
 
@@ -157,7 +179,7 @@ async fn tools_are_listed_in_their_order_with_the_schemas_of_the_loop() {
             .iter()
             .map(|tool| tool["name"].as_str().unwrap())
             .collect();
-        assert_eq!(names, ["calculator", "file_read", "slow"]);
+        assert_eq!(names, TOOLS);
         assert!(listed["result"].get("nextCursor").is_none());
         assert_eq!(
             listed["result"].get("resultType").is_some(),
@@ -174,11 +196,19 @@ async fn tools_are_listed_in_their_order_with_the_schemas_of_the_loop() {
             assert_eq!(tool["annotations"]["openWorldHint"], false);
             assert_eq!(tool["outputSchema"]["required"], json!(["result"]));
         }
+        let info = &listed["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+        assert_eq!(info == "farm", version == MODERN);
+        let list = &listed["result"];
+        assert_eq!(list.get("ttlMs").is_some(), version == MODERN);
+        assert_eq!(list.get("cacheScope").is_some(), version == MODERN);
+        let again = client
+            .ask(request(version, 1, "tools/list", json!({})))
+            .await;
+        assert_eq!(again, listed);
         let beyond = request(version, 2, "tools/list", json!({"cursor": "x"}));
         assert_eq!(client.ask(beyond).await["error"]["code"], -32602);
         assert!(client.end().await.is_empty());
     }
-    assert_eq!(BUILTIN.len(), 3);
 }
 
 #[tokio::test]
@@ -201,9 +231,10 @@ async fn calls_bring_what_the_loop_brings() {
         for (n, (args, is_error, text)) in (1..).zip(table) {
             let answer = client.ask(call(version, n, "calculator", args)).await;
             let result = &answer["result"];
+            assert_eq!(result["isError"], is_error, "{answer}");
             assert_eq!(
-                result["isError"].as_bool().unwrap_or(false),
-                is_error,
+                result.get("resultType").is_some(),
+                version == MODERN,
                 "{answer}"
             );
             let said = result["content"][0]["text"].as_str().unwrap();
@@ -213,11 +244,24 @@ async fn calls_bring_what_the_loop_brings() {
                 false => assert_eq!(result["structuredContent"], json!({"result": said})),
             }
         }
-        let without = request(version, "a", "tools/call", json!({"name": "calculator"}));
-        let answer = client.ask(without).await;
+        for params in [
+            json!({"name": "calculator"}),
+            json!({"name": "calculator", "arguments": null}),
+        ] {
+            let answer = client
+                .ask(request(version, "a", "tools/call", params))
+                .await;
+            assert_eq!(
+                answer["result"]["content"][0]["text"],
+                "blocked by schema: \"expression\" is a required property"
+            );
+        }
+        let empty = client
+            .ask(call(version, 8, "says_nothing", json!({})))
+            .await;
         assert_eq!(
-            answer["result"]["isError"], true,
-            "no arguments are none: {answer}"
+            empty["result"]["content"],
+            json!([{"type": "text", "text": ""}])
         );
         let unknown = client
             .ask(call(version, "b", "calculater", json!({})))
@@ -225,13 +269,16 @@ async fn calls_bring_what_the_loop_brings() {
         assert_eq!(unknown["error"]["code"], -32602);
         let said = unknown["error"]["message"].as_str().unwrap();
         assert!(said.contains("did you mean \"calculator\"?"), "{said}");
-        let list = request(
-            version,
-            9,
-            "tools/call",
+        for params in [
             json!({"name": "calculator", "arguments": [1]}),
-        );
-        assert_eq!(client.ask(list).await["error"]["code"], -32602);
+            json!({"name": "calculator", "arguments": "{}"}),
+            json!({"name": 5, "arguments": {}}),
+            json!({"arguments": {}}),
+            json!({}),
+        ] {
+            let wrong = request(version, 9, "tools/call", params);
+            assert_eq!(client.ask(wrong).await["error"]["code"], -32602);
+        }
     }
 }
 
@@ -263,8 +310,10 @@ async fn what_is_not_served_is_said_to_be_unknown() {
     later["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2099-01-01");
     let refused = client.ask(later).await;
     assert_eq!(refused["error"]["code"], -32022, "{refused}");
-    let supported = refused["error"]["data"]["supported"].as_array().unwrap();
-    assert!(supported.contains(&json!(MODERN)), "{refused}");
+    let data = json!({"requested": "2099-01-01", "supported": [
+        "2024-11-05", "2025-06-18", "2025-11-25", MODERN,
+    ]});
+    assert_eq!(refused["error"]["data"], data, "{refused}");
     let discovered = client
         .ask(request(MODERN, 2, "server/discover", json!({})))
         .await;
@@ -302,48 +351,7 @@ async fn lines_that_are_no_messages_are_answered() {
     }
 }
 
-#[tokio::test]
-async fn a_slow_call_holds_up_nobody_and_a_cancelled_one_is_silent() {
-    for (version, mut client) in of_each_version().await {
-        client
-            .send(&call(version, 1, "slow", json!({})).to_string())
-            .await;
-        let again = client.ask(call(version, 1, "slow", json!({}))).await;
-        assert_eq!(again["error"]["code"], -32600, "the id is in flight");
-        let quick = client
-            .ask(call(version, 2, "calculator", json!({"expression": "1"})))
-            .await;
-        assert_eq!(quick["result"]["content"][0]["text"], "1");
-        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
-            "params": {"requestId": 1}});
-        client.send(&cancel.to_string()).await;
-        client.send(&cancel.to_string()).await;
-        let quick = client
-            .ask(call(version, 3, "calculator", json!({"expression": "2"})))
-            .await;
-        assert_eq!(quick["result"]["content"][0]["text"], "2");
-        assert!(client.end().await.is_empty(), "nothing more is said");
-    }
-}
-
-#[tokio::test]
-async fn the_end_of_the_input_is_the_end_also_while_calls_run() {
-    assert!(
-        Client::start().end().await.is_empty(),
-        "before anything was said"
-    );
-    for (version, mut client) in of_each_version().await {
-        client
-            .send(&call(version, 1, "slow", json!({})).to_string())
-            .await;
-        // One that is asked last is answered.
-        client
-            .send(&call(version, 2, "calculator", json!({"expression": "2"})).to_string())
-            .await;
-        let rest = client.end().await;
-        assert!(
-            rest.iter()
-                .any(|answer| answer["id"] == 2 && answer.get("result").is_some())
-        );
-    }
-}
+mod ends;
+mod fuzz;
+mod order;
+mod parity;

@@ -6,7 +6,9 @@ mod fenced_read;
 mod file_read;
 mod files;
 pub mod foreign_schema;
+mod function;
 pub mod mcp_client;
+mod progress;
 mod registry;
 mod spec;
 mod validation_cost;
@@ -23,7 +25,9 @@ pub use builtin::{BUILTIN, BuiltinOptions, builtin};
 pub use fenced_read::DEFAULT_MAX_BYTES;
 pub use file_read::FileRead;
 pub use files::SessionFiles;
+pub use function::from_fn;
 pub use mcp_client::{HostLost, Hosts, McpServer};
+pub use progress::{Progress, Report};
 pub use registry::{Entry, Registry, RegistryError, ToolSet};
 pub use spec::spec;
 pub use web_fetch::WebFetch;
@@ -47,7 +51,7 @@ pub trait Tool: Send + Sync {
     fn call<'a>(&'a self, args: &'a Value, ctx: &'a ToolContext) -> BoxFuture<'a, Observation>;
 }
 
-/// What a session lends to its tools.
+/// What a session, or who else calls a tool, lends to it.
 #[derive(Debug, Clone, Default)]
 pub struct ToolContext {
     /// The session's own folder, if its case has `files`.
@@ -59,6 +63,8 @@ pub struct ToolContext {
     pub work: Option<PathBuf>,
     /// The processes of servers that it has.
     pub hosts: Hosts,
+    /// Where a tool that takes its time says how far it has come.
+    pub progress: Progress,
 }
 
 /// The arguments of a call as a tool wants them; an observation that says why not, should the

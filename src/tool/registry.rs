@@ -108,6 +108,12 @@ impl Registry {
         self.tools.keys().map(String::as_str)
     }
 
+    /// All tools, by name.
+    #[must_use]
+    pub fn all(&self) -> ToolSet {
+        ToolSet::of(self.tools.values().cloned().collect())
+    }
+
     /// The tools of a session: those named, in that order, as [`expand`](Self::expand) has them.
     ///
     /// # Errors

@@ -399,3 +399,17 @@ fn completions_are_scripts_of_the_shell() {
         .status();
     assert!(parsed.unwrap().success());
 }
+
+#[test]
+fn the_commands_are_these() {
+    let help = farm().arg("--help").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let list = help.split("\nCommands:\n").nth(1).unwrap();
+    let list = list.split("\n\n").next().unwrap();
+    let names: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty())
+        .collect();
+    insta::assert_snapshot!(names.join(" "), @"run resume report compare plan trace check demo init status runs rm mock mcp schema completions help");
+}

@@ -44,6 +44,7 @@ mod live_restarts;
 mod live_signals;
 mod live_waits;
 mod local;
+mod mcp;
 mod mcp_servers;
 mod mock;
 mod mock_faults;

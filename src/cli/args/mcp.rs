@@ -2,6 +2,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+pub const HELP: &str = "\
+An MCP client starts it, such as Claude Code:
+  claude mcp add farm -- farm mcp --files /path/to/folder
+
+It speaks the protocol of 2024-11-05, 2025-06-18, 2025-11-25 and 2026-07-28. It ends with its input, or
+at SIGTERM; calls that still run are dropped then.";
+
 /// `farm mcp`.
 #[derive(Debug, Args)]
 pub struct McpArgs {

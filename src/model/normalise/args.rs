@@ -1,19 +1,9 @@
 //! The arguments of a call.
 
-use std::fmt;
-
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
-};
-use serde_json::{Map, Number, Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::{Repair, body, repaired};
-use crate::domain::{BadArgs, Code, MAX_ARGS_BYTES};
-
-/// How deep JSON of a model may be nested. Arguments stand a few levels deeper in a trace, and at
-/// 128 JSON readers give up.
-const MAX_DEPTH: usize = 100;
+use crate::domain::{BadArgs, Code, MAX_ARGS_BYTES, MAX_ARGS_DEPTH, strict_json};
 
 /// Arguments as the provider gives them, and the length of their text. `cut`: the output limit
 /// ended the reply.
@@ -78,14 +68,7 @@ fn read_text(text: &str, cut: bool, repairs: &mut Vec<Repair>) -> Result<Value, 
         Ok(Value::Null) => absent(text, cut, repairs),
         Ok(value) => Ok(decoded_once_more(value, repairs)),
         Err(_) if cut => Err(cut_off(text)),
-        Err(e) => Err(BadArgs {
-            code: Code::NotJson,
-            reason: format!(
-                "The arguments are not valid JSON: {e}. Call the tool again with one JSON object \
-                 that matches its schema and nothing around it."
-            ),
-            text: text.to_owned(),
-        }),
+        Err(e) => Err(BadArgs::not_json(text, &e)),
     }
 }
 
@@ -118,96 +101,9 @@ fn decoded_once_more(value: Value, repairs: &mut Vec<Repair>) -> Value {
     value
 }
 
-/// One JSON value and nothing else, without a key that appears twice in an object, and nested at
-/// most [`MAX_DEPTH`] deep.
+/// The one JSON value of a text.
 pub(super) fn strict(text: &str) -> Result<Value, serde_json::Error> {
-    let mut json = serde_json::Deserializer::from_str(text);
-    let value = Strict { left: MAX_DEPTH }.deserialize(&mut json)?;
-    json.end()?;
-    Ok(value)
-}
-
-#[derive(Clone, Copy)]
-struct Strict {
-    /// How many levels may follow.
-    left: usize,
-}
-
-impl Strict {
-    /// What reads the values within a list or an object.
-    fn within<E: Error>(self) -> Result<Self, E> {
-        let left = self.left.checked_sub(1).ok_or_else(|| {
-            E::custom(format_args!(
-                "it is nested more than {MAX_DEPTH} levels deep"
-            ))
-        })?;
-        Ok(Self { left })
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Strict {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
-        d.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
-        Ok(b.into())
-    }
-
-    fn visit_i64<E>(self, n: i64) -> Result<Value, E> {
-        Ok(n.into())
-    }
-
-    fn visit_u64<E>(self, n: u64) -> Result<Value, E> {
-        Ok(n.into())
-    }
-
-    fn visit_f64<E>(self, n: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(n).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(text.into())
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(text.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let within = self.within()?;
-        let mut list = Vec::new();
-        while let Some(value) = seq.next_element_seed(within)? {
-            list.push(value);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let within = self.within()?;
-        let mut object = Map::new();
-        while let Some(key) = map.next_key::<String>()? {
-            if object.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("key {key:?} appears twice")));
-            }
-            object.insert(key, map.next_value_seed(within)?);
-        }
-        Ok(Value::Object(object))
-    }
+    strict_json(text, MAX_ARGS_DEPTH)
 }
 
 #[cfg(test)]
@@ -215,38 +111,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn nested(depth: usize) -> String {
-        "[".repeat(depth) + &"]".repeat(depth)
-    }
-
-    #[test]
-    fn strict_is_serde_json_without_double_keys() {
-        for text in [
-            r#"{"b":[1,-2,3.5,1e3,true,null],"a":{"x":"\u00e4\n"}}"#,
-            r#""text""#,
-            "18446744073709551615",
-            "12345678901234567890123",
-            &nested(MAX_DEPTH),
-        ] {
-            let plain: Value = serde_json::from_str(text).unwrap();
-            assert_eq!(strict(text).unwrap(), plain);
-            assert_eq!(strict(text).unwrap().to_string(), plain.to_string());
-        }
-        for bad in [
-            r#"{"a":1,"a":1}"#,
-            r#"[{"x":{"a":1,"a":2}}]"#,
-            "{} {}",
-            "NaN",
-            "\u{feff}{}",
-            "{'a':1}",
-            "1e999",
-            &"[".repeat(100_000),
-            &nested(MAX_DEPTH + 1),
-        ] {
-            assert!(strict(bad).is_err(), "{bad:.20}");
-        }
-    }
 
     #[test]
     fn arguments() {

@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{names::names, server::McpOptions};
-use crate::domain::{Hints, Redactor, ToolSpec, hex};
+use crate::{
+    domain::{Hints, Redactor, ToolSpec, hex},
+    tool::foreign_schema,
+};
 
 /// The most tools of one server.
 pub(super) const MAX_TOOLS: usize = 256;
@@ -55,7 +58,7 @@ pub(super) fn listed(server: &McpOptions, tools: Vec<Tool>) -> Result<Listed, St
         spec: ToolSpec {
             name,
             description: description(tool).to_owned(),
-            parameters: Value::Object(JsonObject::clone(&tool.input_schema)),
+            parameters: parameters(tool),
             resumable: server.resumable,
             // What a stranger says of itself is not taken for granted.
             hints: Hints::default(),
@@ -93,7 +96,12 @@ fn check(tool: &Tool) -> Result<(), String> {
             "the description of tool {name:?} has {length} bytes; at most {MAX_DESCRIPTION} are taken"
         ));
     }
-    Ok(())
+    foreign_schema::check(&parameters(tool))
+        .map_err(|why| format!("the schema of tool {name:?} is not taken: {why}"))
+}
+
+fn parameters(tool: &Tool) -> Value {
+    Value::Object(JsonObject::clone(&tool.input_schema))
 }
 
 fn description(tool: &Tool) -> &str {
@@ -224,6 +232,10 @@ mod tests {
             (vec![plain("a b")], "\"a b\" is not a name of a tool"),
             (vec![plain("ä")], "\"ä\" is not a name of a tool"),
             (vec![plain(&long)], "\"nnn"),
+            (
+                vec![tool(json!({"name": "a", "inputSchema": {}}))],
+                "the schema of tool \"a\" is not taken: it lacks \"type\": \"object\"",
+            ),
             (
                 vec![talkative],
                 "the description of tool \"a\" has 16385 bytes",

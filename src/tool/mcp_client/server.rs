@@ -98,7 +98,14 @@ struct Known {
 
 /// The processes that a session has.
 #[derive(Clone, Default)]
-pub struct Hosts(Arc<Mutex<HashMap<String, Arc<Process>>>>);
+pub struct Hosts(Arc<HostsOfSession>);
+
+#[derive(Default)]
+struct HostsOfSession {
+    processes: Mutex<HashMap<String, Arc<Process>>>,
+    /// Held while one is started: calls at the same time want one and the same.
+    starting: AsyncMutex<()>,
+}
 
 /// A process that is spoken with. It ends when this is dropped.
 struct Process {
@@ -172,6 +179,7 @@ impl McpServer {
     /// # Errors
     /// When it does not come up, or says something else of its tools.
     pub async fn ready(&self, ctx: &ToolContext) -> Result<(), HostLost> {
+        let _starting = ctx.hosts.0.starting.lock().await;
         if let Some(process) = self.process_of(&ctx.hosts) {
             return self.check(&process).await;
         }
@@ -347,7 +355,8 @@ impl Hosts {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Process>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let processes = self.0.processes.lock();
+        processes.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

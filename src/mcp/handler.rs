@@ -1,0 +1,284 @@
+//! What the protocol serves: a list of tools, and calls of them.
+
+use std::{
+    borrow::Cow,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Poll,
+};
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+        CustomResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
+        ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
+        ProgressToken, ProtocolVersion, RequestId, ServerCapabilities, ServerConfig,
+    },
+    service::{Peer, RequestContext},
+};
+use serde_json::json;
+use tokio::sync::mpsc::{Receiver, channel};
+
+use super::{Server, describe::described, shim::Requests};
+use crate::{
+    domain::{Call, Observation, shortened},
+    tool::{Progress, Report, ToolContext},
+    verify::{self, Context, Item, Verifiers},
+};
+
+/// The versions that are spoken. 2025-03-26 is not: it has batches, and nobody else has.
+const VERSIONS: &[ProtocolVersion] = &[
+    ProtocolVersion::V_2024_11_05,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2026_07_28,
+];
+
+/// Where a result says who answers.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// Requests whose parameters have a shape: one that does not fit is no unknown method.
+const KNOWN: [&str; 5] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/call",
+    "tools/list",
+];
+
+/// Reports of progress on their way; what is too much for a client is dropped.
+const REPORTS: usize = 64;
+
+/// Serves tools.
+pub(super) struct Handler {
+    server: Server,
+    verifiers: Verifiers,
+    requests: Requests,
+}
+
+impl Handler {
+    pub fn new(server: Server, verifiers: Verifiers, requests: Requests) -> Self {
+        Self {
+            server,
+            verifiers,
+            requests,
+        }
+    }
+
+    /// Runs a call as a session does: only if the verifiers let it.
+    async fn run(&self, call: &Call, context: &ToolContext) -> Observation {
+        let tools = &self.server.tools;
+        let judgments = self.verifiers.pre_act(&Context {
+            item: Item::Call(call),
+            step: 0,
+            max_steps: 1,
+            tools,
+            repeats: 1,
+            observation: None,
+        });
+        if let Some(blocked) = verify::blocked(&judgments) {
+            return blocked;
+        }
+        match (tools.get(&call.tool), &call.args) {
+            (Some(entry), Ok(args)) => {
+                if let Some(server) = entry.tool().server()
+                    && let Err(lost) = server.ready(context).await
+                {
+                    return Observation::error(lost.to_string());
+                }
+                entry.tool().call(args, context).await
+            }
+            // The schema verifier has blocked it.
+            _ => Observation::error(tools.unknown(&call.tool)),
+        }
+    }
+
+    /// The same for one that reports its progress under `token`, all of it before the result.
+    async fn told(
+        &self,
+        call: &Call,
+        token: ProgressToken,
+        client: &Peer<RoleServer>,
+    ) -> Observation {
+        let (say, reports) = channel(REPORTS);
+        let to = say.downgrade();
+        let context = ToolContext {
+            progress: Progress::to(move |report| {
+                if let Some(say) = to.upgrade() {
+                    drop(say.try_send(report));
+                }
+            }),
+            ..self.server.context.clone()
+        };
+        let mut telling = pin!(tell(reports, token, client));
+        let observation = tokio::select! {
+            observation = self.run(call, &context) => observation,
+            // Not before its sender is gone.
+            () = &mut telling => Observation::error("not done: its progress cannot be told"),
+        };
+        // Whatever the tool has left behind, nobody listens to it.
+        drop(say);
+        telling.await;
+        observation
+    }
+}
+
+/// Tells the client what is reported, until nothing more can be.
+async fn tell(mut reports: Receiver<Report>, token: ProgressToken, client: &Peer<RoleServer>) {
+    while let Some(report) = reports.recv().await {
+        let mut param = ProgressNotificationParam::new(token.clone(), report.done);
+        param.total = report.total;
+        param.message = report.message;
+        // A client that is gone has no use for it.
+        drop(client.notify_progress(param).await);
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut info = ServerConfig::new(capabilities);
+        info.server_info = Implementation::new(&*self.server.name, &*self.server.version);
+        info
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(VERSIONS)
+    }
+
+    /// As rmcp does, but for what it keeps of a client that shakes hands again: the version agreed
+    /// on, and not the one asked for.
+    async fn initialize(
+        &self,
+        mut request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let agreed = self.negotiate_initialize(&request)?;
+        request.protocol_version = agreed.protocol_version.clone();
+        context.peer.set_peer_info(request);
+        Ok(agreed)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if request.is_some_and(|request| request.cursor.is_some()) {
+            let why = "no list has such a cursor: all tools are on one page";
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        let tools = self.server.tools.specs().map(described).collect();
+        let mut list = ListToolsResult::with_all_items(tools);
+        list.meta = self.signature(&context);
+        Ok(list)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tools = &self.server.tools;
+        if tools.get(&request.name).is_none() {
+            return Err(ErrorData::invalid_params(
+                tools.unknown(&request.name),
+                None,
+            ));
+        }
+        let args = request.arguments.unwrap_or_default();
+        let call = Call::with_object(request.name.into_owned(), args);
+        let token = context.meta.get_progress_token();
+        let done = async {
+            match token {
+                Some(token) => self.told(&call, token, &context.peer).await,
+                None => self.run(&call, &self.server.context).await,
+            }
+        };
+        let number = number(&context.id);
+        let runs = self.requests.runs(number);
+        let observation = tokio::select! {
+            biased;
+            () = self.dropped(number) => Observation::error("not done: the server ends"),
+            observation = unless_it_panics(done) => observation?,
+        };
+        drop(runs);
+        let mut result = result(&observation);
+        result.meta = self.signature(&context);
+        Ok(result.into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = shortened(&request.method, 64);
+        if KNOWN.contains(&&*method) {
+            let why = format!("the parameters of {method} do not have its shape");
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("no method {method:?}"),
+            None,
+        ))
+    }
+}
+
+impl Handler {
+    /// Who answers: results of the newer era say so, which has no handshake.
+    fn signature(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
+        let is_newer = context
+            .protocol_version()
+            .is_some_and(|version| !version.has_initialize());
+        is_newer.then(|| {
+            let Server { name, version, .. } = &self.server;
+            let info = json!({"name": name, "version": version});
+            MetaObject([(SERVER_INFO.to_owned(), info)].into_iter().collect())
+        })
+    }
+
+    /// Waits until a request is not to go on. Of one that was cancelled nobody is told any more.
+    async fn dropped(&self, number: u64) {
+        if let Some(cancelled) = self.requests.cancelled(number) {
+            cancelled.cancelled().await;
+        }
+    }
+}
+
+/// The shim's number of a request.
+fn number(id: &RequestId) -> u64 {
+    match id {
+        RequestId::Number(number) => u64::try_from(*number).unwrap_or(u64::MAX),
+        // The shim gives no such ids.
+        RequestId::String(_) => u64::MAX,
+    }
+}
+
+/// What a call brings. If it panics its request is answered all the same; a session would crash.
+async fn unless_it_panics(
+    call: impl Future<Output = Observation>,
+) -> Result<Observation, ErrorData> {
+    let mut call = pin!(call);
+    poll_fn(
+        |cx| match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx))) {
+            Ok(polled) => polled.map(Ok),
+            Err(_) => Poll::Ready(Err(ErrorData::internal_error("the tool crashed", None))),
+        },
+    )
+    .await
+}
+
+/// An observation as a result: its text as it is, and in a successful one also under `result`.
+fn result(observation: &Observation) -> CallToolResult {
+    let text = vec![ContentBlock::text(&*observation.content)];
+    if !observation.ok {
+        return CallToolResult::error(text);
+    }
+    let mut result = CallToolResult::success(text);
+    result.structured_content = Some(json!({"result": &*observation.content}));
+    result
+}
