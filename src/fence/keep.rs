@@ -128,8 +128,16 @@ impl Kept {
 
     /// Waits for the end of the program.
     async fn ended(&mut self) {
-        while self.reap() && self.status.is_none() {
-            self.ends.recv().await;
+        loop {
+            let left = self.reap();
+            if self.status.is_some() {
+                return;
+            }
+            match left {
+                Left::Nobody => return,
+                Left::Somebody => drop(self.ends.recv().await),
+                Left::Unknown => tokio::task::yield_now().await,
+            }
         }
     }
 
@@ -148,7 +156,7 @@ impl Kept {
     async fn end_what_is_left(&mut self) {
         let me = getpid().as_raw_pid();
         let began = Instant::now();
-        while self.reap() && began.elapsed() < PATIENCE {
+        while self.reap() != Left::Nobody && began.elapsed() < PATIENCE {
             #[cfg(target_os = "linux")]
             sweep::pass(|p| p.parent == me);
             #[cfg(not(target_os = "linux"))]
@@ -157,17 +165,17 @@ impl Kept {
         }
     }
 
-    /// Reaps who has ended; says whether anybody is left.
-    fn reap(&mut self) -> bool {
+    /// Reaps who has ended.
+    fn reap(&mut self) -> Left {
         for _ in 0..MOST_REAPED {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.program => self.status = Some(status),
                 Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
-                Ok(None) => return true,
-                Err(_) => return false,
+                Ok(None) => return Left::Somebody,
+                Err(_) => return Left::Nobody,
             }
         }
-        true
+        Left::Unknown
     }
 
     fn code(&self) -> u8 {
@@ -179,6 +187,15 @@ impl Kept {
         let code = code.unwrap_or(128 + Kind::KILL.as_raw());
         u8::try_from(code).unwrap_or(u8::MAX)
     }
+}
+
+/// Which children there are when the dead have been reaped.
+#[derive(PartialEq, Eq)]
+enum Left {
+    Nobody,
+    Somebody,
+    /// They end as fast as they are reaped.
+    Unknown,
 }
 
 /// What tells the keeper to end its program.

@@ -207,10 +207,7 @@ async fn forking_on_and_on_does_not_help() {
             100,
         ),
         // Each lives for a moment, in a session of its own, and is an orphan.
-        (
-            "sh hare 5000; sh hare 5000; sh hare 5000; echo > ready; wait; sleep 120",
-            2,
-        ),
+        ("sh hare 5000; sh hare 5000; sh hare 5000; sleep 120", 2),
     ];
     for (script, many) in table {
         let place = Place::new();
