@@ -12,7 +12,9 @@ use crate::{
     score,
     store::{
         Totals,
-        manifest::{self, Inputs, Manifest, Prompt, Recorded, RunStatus, Shape, Suite, Variant},
+        manifest::{
+            self, Inputs, Manifest, Prompt, Recorded, RunStatus, Server, Shape, Suite, Variant,
+        },
         rfc3339,
     },
 };
@@ -39,6 +41,7 @@ pub(super) fn of(
             seeds: grid.seeds.clone(),
         },
         variants: variants(ready),
+        servers: servers(ready),
         inputs: inputs(ready, cases, folder),
         meaning: Some(ready.meaning()),
         suite: suite(ready),
@@ -73,6 +76,16 @@ pub(super) fn suite(ready: &Ready) -> Suite {
 /// The variants, in the order of the config.
 pub(super) fn variants(ready: &Ready) -> Vec<Variant> {
     ready.config.variants.iter().map(variant).collect()
+}
+
+/// The servers of its tools, as they were asked just now.
+pub(super) fn servers(ready: &Ready) -> Vec<Server> {
+    let servers = ready.servers.iter().map(|(name, info)| Server {
+        name: name.clone(),
+        program: info.program.clone(),
+        protocol: info.protocol.clone(),
+    });
+    servers.collect()
 }
 
 fn variant(variant: &config::Variant) -> Variant {

@@ -1,6 +1,7 @@
 //! `farm mcp`: the tools over MCP, on stdin and stdout.
 
 use std::{
+    env,
     ffi::OsString,
     io::{self, IsTerminal as _},
     path::Path,
@@ -42,6 +43,7 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
     let context = ToolContext {
         files,
         folder: args.files.clone(),
+        work: Some(env::temp_dir()),
         ..ToolContext::default()
     };
     let server = Server {
@@ -59,10 +61,10 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
     let served = runtime.block_on(async {
         stop_at_a_signal(&stop)?;
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        let hosts = server.context.hosts.clone();
+        let processes = server.context.processes.clone();
         let servers: Vec<_> = server.tools.servers().cloned().collect();
         let served = mcp::serve(server, input, output, stop).await;
-        hosts.close().await;
+        processes.close().await;
         join_all(servers.iter().map(|server| server.close())).await;
         served
     });

@@ -38,6 +38,7 @@ mod runs;
 mod schema;
 mod scoring;
 mod screen;
+mod servers;
 mod setup;
 mod side;
 mod signals;

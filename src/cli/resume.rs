@@ -289,6 +289,7 @@ fn renew(
     manifest.grid.seeds = ready.plan.grid.seeds.clone();
     // Prices may differ.
     manifest.variants = manifest::variants(ready);
+    manifest.servers = manifest::servers(ready);
     manifest.suite = manifest::suite(ready);
     manifest.meaning = Some(ready.meaning());
     // Another than before where the run has gained a scorer.

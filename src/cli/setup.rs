@@ -28,7 +28,7 @@ use crate::{
     score::{self, SealedSuite},
     session::StepJudge,
     store::Durability,
-    tool,
+    tool::{self, mcp_client::ServerInfo},
     verify::{self, Verifiers, VerifiersError},
 };
 
@@ -58,6 +58,8 @@ pub(super) struct Ready {
     pub digest: String,
     /// Digests of the inputs, by name.
     pub inputs: BTreeMap<String, String>,
+    /// What servers of tools said of themselves, by their names.
+    pub servers: BTreeMap<String, ServerInfo>,
 }
 
 /// A judge with the model that it asks.
@@ -222,7 +224,6 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
     let cases = cases.into_iter().map(|(_, case)| case).collect();
     let mut cases = request.pick.from(cases, &request.cases)?;
     let mut digests = digests(request, &config, &cases, sealed.as_ref())?;
-    let registry = tools::of_run(&mut config, &mut cases, &mut digests)?;
     let place = |case: &CaseId| {
         (
             request.cases.as_path(),
@@ -238,8 +239,13 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         live: &live,
         place: &place,
     };
-    let variants = variants(&config, &makings)?;
+    let mut variants = variants(&config, &makings)?;
     let grader = grader(&config, sealed.as_ref(), &makings, &sealed_file)?;
+    // Last: servers are started for it.
+    let (tools, of_variants) = tools::of_run(&config, &mut cases, &mut digests)?;
+    for (variant, names) in variants.iter_mut().zip(&of_variants) {
+        variant.tools.clone_from(names);
+    }
     let folder = request.cases.parent().unwrap_or(Path::new(""));
     let cases = cases
         .into_iter()
@@ -252,15 +258,18 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         })
         .collect();
     let seeds = config.run.seeds.range();
-    let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &registry)?;
+    let plan = Plan::new(cases, variants, seeds, config.run.run_seed, &tools.registry)?;
     let beyond = afford::problems(&config, &plan);
     if !beyond.is_empty() {
         return Err(Error::problems(beyond));
     }
+    let funds = live.into_funds();
+    for (variant, names) in config.variants.iter_mut().zip(of_variants) {
+        variant.tools = names;
+    }
     let digest = config::digest(
         &json!({ "config": meaning(&config, grader.is_some()), "inputs": digests }),
     )?;
-    let funds = live.into_funds();
     let is_live = |at: &usize| matches!(config.variants[*at].model.kind, ModelKind::OpenAi(_));
     let live_variants = (0..config.variants.len()).filter(is_live).collect();
     Ok(Ready {
@@ -273,6 +282,7 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         config,
         digest,
         inputs: digests,
+        servers: tools.servers,
     })
 }
 

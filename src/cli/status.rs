@@ -140,6 +140,7 @@ fn in_flight(look: &Look) -> InFlight {
             Activity::Rate => &mut of.rate,
             Activity::Backoff => &mut of.backoff,
             Activity::Money => &mut of.money,
+            Activity::Server => &mut of.server,
             Activity::Scorer => &mut of.scorer,
         } += 1;
         if let (Activity::Backoff, Some(until)) = (doing.activity, doing.until) {

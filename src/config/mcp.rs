@@ -17,7 +17,7 @@ use super::{
     settings::Name,
 };
 use crate::{
-    domain::{Share, absolute},
+    domain::{Scope, absolute},
     error::Result,
 };
 
@@ -39,7 +39,7 @@ pub struct McpServer {
     /// Those whose values are secrets; it gets them too.
     pub secret_env: Vec<String>,
     /// For whom a process is.
-    pub share: Share,
+    pub share: Scope,
     /// The most processes at the same time.
     pub max_processes: u32,
     /// Whether a session that called it may go on with a new process.
@@ -60,7 +60,7 @@ struct Table {
     command: Vec<String>,
     env: Vec<String>,
     secret_env: Vec<String>,
-    share: Share,
+    share: Scope,
     max_processes: u32,
     resumable: bool,
     max_bytes: usize,

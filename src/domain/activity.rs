@@ -9,7 +9,7 @@ pub enum Activity {
     Thinking,
     /// Its tools run.
     Tool,
-    /// It waits for one of its endpoint's slots, or for a server of its tools.
+    /// It waits for one of its endpoint's slots.
     Slot,
     /// It waits for the requests or tokens a minute that its endpoint allows.
     Rate,
@@ -17,6 +17,8 @@ pub enum Activity {
     Backoff,
     /// It waits until the price of its next call fits under a cap.
     Money,
+    /// It waits for a server of its tools: for a slot of it, or until it has started.
+    Server,
     /// It has ended and waits for its verdict.
     Scorer,
 }
@@ -32,6 +34,7 @@ impl Activity {
             Self::Rate => "rate",
             Self::Backoff => "backoff",
             Self::Money => "money",
+            Self::Server => "server",
             Self::Scorer => "scorer",
         }
     }
@@ -40,7 +43,7 @@ impl Activity {
 /// A span of time in which a session waited, Unix seconds. It is no working time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wait {
-    /// What for: `slot`, `rate`, `backoff` or `money`.
+    /// What for: `slot`, `rate`, `backoff`, `money` or `server`.
     #[serde(rename = "for")]
     pub what: Activity,
     /// When it began.

@@ -66,7 +66,7 @@ pub use summary::{
 };
 pub use tally::Tally;
 pub use text::{hex, is_unseen, shell, shortened};
-pub use tool::{Hints, Observation, ResponseFormat, Share, ToolMode, ToolSpec, is_wire_name};
+pub use tool::{Hints, Observation, ResponseFormat, Scope, ToolMode, ToolSpec, is_wire_name};
 pub use usage::{MAX_CALL_TOKENS, MAX_CALL_USD, Usage, add_tokens};
 pub use verdict::{CheckResult, ScoreError, Verdict};
 

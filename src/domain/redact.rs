@@ -51,6 +51,12 @@ impl Redactor {
         Ok(Self { keys: Some(keys) })
     }
 
+    /// Whether a key is long enough to be taken out: 8 bytes. Shorter ones are left in place.
+    #[must_use]
+    pub fn can_find(key: &SecretString) -> bool {
+        key.expose_secret().len() >= SHORTEST
+    }
+
     /// The text without the keys, however JSON, JSON within JSON, or an address may write it.
     #[must_use]
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {

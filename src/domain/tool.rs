@@ -75,7 +75,7 @@ impl Hints {
 /// For whom a process of a server of tools is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Share {
+pub enum Scope {
     /// For one session, which alone changes its state.
     #[default]
     Session,

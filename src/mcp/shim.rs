@@ -20,6 +20,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::line::{Line, MAX, Open};
+use crate::tool::lines::next_line;
 
 /// At the end, when nothing else has happened for so long, tools are not waited for any more.
 const GRACE: Duration = Duration::from_millis(40);
@@ -188,7 +189,7 @@ async fn read(
 ) {
     let mut line = Vec::new();
     // An input that breaks has ended.
-    while let Ok(Some(is_whole)) = next(&mut input, &mut line).await {
+    while let Ok(Some(is_whole)) = next_line(&mut input, &mut line, MAX).await {
         let read = match is_whole {
             true => requests.look(|open| open.read(&line)),
             false => Open::too_long(),
@@ -243,32 +244,4 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut said: Receiver<Vec<u8>>)
         }
     }
     output.flush().await
-}
-
-/// The next line without its end; false when it was longer than may be, and is not all there. None at
-/// the end.
-async fn next(
-    input: &mut (impl AsyncBufRead + Unpin),
-    line: &mut Vec<u8>,
-) -> io::Result<Option<bool>> {
-    line.clear();
-    let (mut is_whole, mut any) = (true, false);
-    loop {
-        let bytes = input.fill_buf().await?;
-        if bytes.is_empty() {
-            return Ok(any.then_some(is_whole));
-        }
-        any = true;
-        let end = bytes.iter().position(|b| *b == b'\n');
-        let part = &bytes[..end.unwrap_or(bytes.len())];
-        match line.len() + part.len() <= MAX {
-            true if is_whole => line.extend_from_slice(part),
-            _ => is_whole = false,
-        }
-        let used = part.len() + usize::from(end.is_some());
-        input.consume(used);
-        if end.is_some() {
-            return Ok(Some(is_whole));
-        }
-    }
 }

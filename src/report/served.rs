@@ -59,6 +59,7 @@ pub(super) fn waited(waits: &[Wait]) -> Option<String> {
             Activity::Rate => "for a rate",
             Activity::Backoff => "to ask again",
             Activity::Money => "for money",
+            Activity::Server => "for a server of tools",
             Activity::Thinking | Activity::Tool | Activity::Scorer => what.as_str(),
         };
         format!("{} {what}", seconds(time))

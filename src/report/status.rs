@@ -62,7 +62,7 @@ pub struct Status {
 }
 
 /// Sessions that have begun and are not done, by what they are at: each at one thing. Counts of what
-/// only a live model makes wait are left out when they are 0.
+/// only live models and servers of tools make wait are left out when they are 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct InFlight {
     /// They wait for a reply of the model.
@@ -84,6 +84,9 @@ pub struct InFlight {
     /// They wait until the price of their next call fits under a cap.
     #[serde(skip_serializing_if = "is_zero")]
     pub money: u64,
+    /// They wait for a server of their tools.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub server: u64,
     /// They have ended and wait for the scorer to take them.
     pub scorer: u64,
 }

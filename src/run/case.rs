@@ -244,7 +244,7 @@ impl State {
                 self.crashed(myself, live, Status::ModelError, &reason)
                     .await?;
             }
-            Ok(Some(Exit::HostLost(reason))) | Err(reason) => {
+            Ok(Some(Exit::ServerLost(reason))) | Err(reason) => {
                 self.crashed(myself, live, Status::Crashed, &reason).await?;
             }
             Ok(Some(Exit::ToolsChanged(why))) => self.leave(id, Ending::ToolsChanged(why)),

@@ -13,17 +13,17 @@ use super::{
 };
 use crate::{
     domain::{
-        Activity, Call, Clock, Observation, OnBehalf, Outcome, Purpose, SessionId, SessionKey,
-        SessionRecord, trace,
+        Activity, Clock, OnBehalf, Outcome, Purpose, SessionId, SessionKey, SessionRecord, trace,
     },
     model::{
         Caller, Conversation, Model, ModelError, ModelErrorKind, Purse, Reply, Request, Retry,
         Watch,
     },
     store::{At, Handle, StoreLost, Write},
-    tool::{HostLost, SessionFiles, ToolContext},
+    tool::{SessionFiles, ToolContext},
 };
 
+mod calling;
 mod judging;
 mod stopwatch;
 
@@ -124,7 +124,7 @@ pub enum Exit {
     /// Its model gave no reply, and why: it may fare better when it goes on.
     Broken(String),
     /// A server of its tools did not come up, and why: it may fare better when it goes on.
-    HostLost(String),
+    ServerLost(String),
     /// A server has other tools than those that the run began with: none of its sessions can go on.
     ToolsChanged(String),
     /// The store is gone.
@@ -394,39 +394,6 @@ impl State {
         }
     }
 
-    /// Waits for the servers that these calls need.
-    async fn ready(&self, calls: &[Call]) -> Result<(), Exit> {
-        let tools = &self.spec.tools;
-        let names = calls.iter().map(|call| call.tool.as_str());
-        if tools.is_ready(names, &self.context.hosts) {
-            return Ok(());
-        }
-        let _waiting = self.watch.waits(Activity::Slot, None);
-        tools.ready(&self.context).await.map_err(Exit::from)
-    }
-
-    /// Runs calls at the same time. One that outlives `max_seconds` is dropped.
-    async fn run(&self, calls: &[Call]) -> Event {
-        self.watch.is_at(Activity::Tool);
-        let max_s = self.spec.limits.max_seconds;
-        let runs = calls.iter().map(async |call| {
-            let (Some(entry), Ok(args)) = (self.spec.tools.get(&call.tool), &call.args) else {
-                return Observation::error(format!("no tool {:?} takes such arguments", call.tool));
-            };
-            self.worked
-                .within(max_s, entry.tool().call(args, &self.context))
-                .await
-                .unwrap_or_else(|| {
-                    Observation::error("stopped: the session's time (max_seconds) is up")
-                })
-        });
-        let observations = futures_util::future::join_all(runs).await;
-        Event::Observed {
-            observations,
-            work_s: self.worked.seconds(),
-        }
-    }
-
     fn keep_steps(&mut self, steps: &[trace::Step]) {
         let of = (self.id, self.attempt);
         let at = At {
@@ -444,7 +411,7 @@ impl State {
 
     async fn end(&mut self, outcome: Outcome) -> Result<Finished, StoreLost> {
         // Whatever looks at its folder later finds nobody at work there.
-        self.context.hosts.close().await;
+        self.context.processes.close().await;
         let outcome = Arc::new(outcome);
         self.writes.push(Write::End {
             session: self.id,
@@ -472,16 +439,6 @@ impl State {
             return Ok(());
         }
         self.store.commit(std::mem::take(&mut self.writes)).await
-    }
-}
-
-impl From<HostLost> for Exit {
-    fn from(lost: HostLost) -> Self {
-        let reason = lost.to_string();
-        match lost {
-            HostLost::NotStarted { .. } => Self::HostLost(reason),
-            HostLost::Changed { .. } => Self::ToolsChanged(reason),
-        }
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Manifest {
     pub grid: Shape,
     /// In the order of the config.
     pub variants: Vec<Variant>,
+    /// The servers of its tools; absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<Server>,
     /// What was read.
     pub inputs: Inputs,
     /// All in the config that changes what sessions do. The digest is that of
@@ -144,6 +147,17 @@ pub struct Recorded {
     pub kind: String,
     /// SHA-256 over its replies, in hex.
     pub replies_sha256: String,
+}
+
+/// A server of tools, as it was asked before the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Server {
+    /// Its name in the config.
+    pub name: String,
+    /// What it calls itself, with its version; empty if it does not say.
+    pub program: String,
+    /// The version of MCP that it speaks.
+    pub protocol: String,
 }
 
 /// A prompt with its digest.
@@ -268,6 +282,7 @@ pub(super) mod tests {
                 price: None,
                 recorded: None,
             }],
+            servers: Vec::new(),
             inputs: Inputs {
                 cases: "cases.jsonl".to_owned(),
                 path: Some("../../../eval/cases.jsonl".to_owned()),

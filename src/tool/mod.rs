@@ -7,6 +7,7 @@ mod file_read;
 mod files;
 pub mod foreign_schema;
 mod function;
+pub mod lines;
 pub mod mcp_client;
 mod progress;
 mod registry;
@@ -26,7 +27,7 @@ pub use fenced_read::DEFAULT_MAX_BYTES;
 pub use file_read::FileRead;
 pub use files::SessionFiles;
 pub use function::from_fn;
-pub use mcp_client::{HostLost, Hosts, McpServer};
+pub use mcp_client::{McpServer, Processes, ServerLost};
 pub use progress::{Progress, Report};
 pub use registry::{Entry, Registry, RegistryError, ToolSet};
 pub use spec::spec;
@@ -62,7 +63,7 @@ pub struct ToolContext {
     /// has such folders.
     pub work: Option<PathBuf>,
     /// The processes of servers that it has.
-    pub hosts: Hosts,
+    pub processes: Processes,
     /// Where a tool that takes its time says how far it has come.
     pub progress: Progress,
 }

@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, sync::Arc, thread};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, json};
 
-use super::{HostLost, Hosts, McpServer, Tool, ToolContext, validation_cost};
+use super::{McpServer, Processes, ServerLost, Tool, ToolContext, validation_cost};
 use crate::{
     domain::{ToolSpec, is_wire_name},
     error::nearest,
@@ -219,11 +219,15 @@ impl ToolSet {
         self.servers.iter()
     }
 
-    /// Whether calls of these tools have to wait for a server.
+    /// Whether these tools can be called without waiting for a server.
     #[must_use]
-    pub fn is_ready<'a>(&self, mut names: impl Iterator<Item = &'a str>, hosts: &Hosts) -> bool {
+    pub fn is_ready<'a>(
+        &self,
+        mut names: impl Iterator<Item = &'a str>,
+        processes: &Processes,
+    ) -> bool {
         let server = |name| self.get(name).and_then(|entry| entry.tool.server());
-        names.all(|name| server(name).is_none_or(|server| server.is_ready(hosts)))
+        names.all(|name| server(name).is_none_or(|server| server.is_ready(processes)))
     }
 
     /// Sees to it that the session has a process of each of its servers, in the same order as all
@@ -231,7 +235,7 @@ impl ToolSet {
     ///
     /// # Errors
     /// The first server that is lost.
-    pub async fn ready(&self, ctx: &ToolContext) -> Result<(), HostLost> {
+    pub async fn ready(&self, ctx: &ToolContext) -> Result<(), ServerLost> {
         for server in &*self.servers {
             server.ready(ctx).await?;
         }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::*;
-use crate::domain::Share;
+use crate::domain::Scope;
 
 #[test]
 fn a_server_has_what_its_table_says() {
@@ -27,11 +27,11 @@ fn a_server_has_what_its_table_says() {
     let command: [OsString; 3] = ["server".into(), here.join("a").into(), ".".into()];
     assert_eq!(fs.command, command);
     assert_eq!(fs.env, ["HOME", "LANG", "PATH", "TMPDIR"]);
-    assert_eq!((fs.share, fs.max_processes), (Share::Session, 32));
+    assert_eq!((fs.share, fs.max_processes), (Scope::Session, 32));
     assert_eq!((fs.resumable, fs.max_bytes), (false, 65536));
     assert_eq!(
         (db.share, &db.env[..]),
-        (Share::Run, &["DB".to_owned()][..])
+        (Scope::Run, &["DB".to_owned()][..])
     );
     assert_eq!(db.timeout, Duration::from_millis(500));
     assert_eq!(resolved.variants[0].tools[1], "fs__*");

@@ -220,12 +220,13 @@ fn what_sessions_in_flight_are_at_is_said() {
         backoff: 1,
         backoff_until: Some("2026-12-01T12:03:07Z".to_owned()),
         money: 1,
+        server: 2,
         scorer: 1,
     };
     insta::assert_snapshot!(of(Some(every.clone())), @r#"
     1,315/4,400 done
-    19 in flight: 10 thinking, 2 at tools, 3 for a slot, 1 for a rate, 1 backing off
-    until 12:03:07 UTC, 1 for money, 1 at the scorer
+    21 in flight: 10 thinking, 2 at tools, 3 for a slot, 1 for a rate, 1 backing off
+    until 12:03:07 UTC, 1 for money, 2 for a server of tools, 1 at the scorer
     "#);
     let backing_off = InFlight {
         backoff: 2,
@@ -233,8 +234,9 @@ fn what_sessions_in_flight_are_at_is_said() {
     };
     insta::assert_snapshot!(of(Some(backing_off)), @r#"
     1,315/4,400 done
-    20 in flight: 10 thinking, 2 at tools, 3 for a slot, 1 for a rate, 2 backing
-    off, the first until 12:03:07 UTC, 1 for money, 1 at the scorer
+    22 in flight: 10 thinking, 2 at tools, 3 for a slot, 1 for a rate, 2 backing
+    off, the first until 12:03:07 UTC, 1 for money, 2 for a server of tools, 1 at
+    the scorer
     "#);
     let unknown = InFlight {
         backoff: 2,
@@ -246,7 +248,7 @@ fn what_sessions_in_flight_are_at_is_said() {
     insta::assert_snapshot!(of(None), @"1,315/4,400 done · 1,015 in flight ·");
 
     let json = |of: &InFlight| serde_json::to_string(of).unwrap();
-    insta::assert_snapshot!(json(&every), @r#"{"thinking":10,"tool":2,"slot":3,"rate":1,"backoff":1,"backoff_until":"2026-12-01T12:03:07Z","money":1,"scorer":1}"#);
+    insta::assert_snapshot!(json(&every), @r#"{"thinking":10,"tool":2,"slot":3,"rate":1,"backoff":1,"backoff_until":"2026-12-01T12:03:07Z","money":1,"server":2,"scorer":1}"#);
     insta::assert_snapshot!(json(&InFlight::default()), @r#"{"thinking":0,"tool":0,"scorer":0}"#);
 }
 

@@ -102,6 +102,7 @@ fn in_flight(of: &InFlight) -> String {
         (of.rate, "for a rate"),
         (of.backoff, &backoff),
         (of.money, "for money"),
+        (of.server, "for a server of tools"),
         (of.scorer, "at the scorer"),
     ];
     let all = format!("{} in flight", text::count(parts.iter().map(|p| p.0).sum()));

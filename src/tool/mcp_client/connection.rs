@@ -1,35 +1,43 @@
-//! A server at the other end of two pipes.
+//! The protocol with one process of a server.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
 
 use rmcp::{
-    ClientHandler, ClientLifecycleMode, ClientServiceExt as _, RoleClient,
+    ClientCacheConfig, ClientHandler, ClientLifecycleMode, ClientServiceExt as _, RoleClient,
+    ServiceError,
     model::{
         CallToolRequestParams, ClientConfig, Implementation, JsonObject, PaginatedRequestParams,
         ProtocolVersion, Tool,
     },
-    service::{NotificationContext, RunningService},
+    service::{ClientInitializeError, RunningService},
     transport::async_rw::AsyncRwTransport,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
-use super::{list::MAX_TOOLS, result::observation};
-use crate::domain::Observation;
-
-/// The longest line that is read, in bytes; a longer one is dropped.
-const MAX_LINE: usize = 4 << 20;
+use super::{
+    incoming::{Heard, MAX_LINE},
+    list::{MAX_LIST, MAX_TOOLS},
+    result::observation,
+};
+use crate::domain::{Observation, shortened};
 
 /// The most pages of a list.
-const MAX_PAGES: usize = 64;
+const MAX_PAGES: usize = 16;
+
+/// How long the protocol may take to see what a process said last.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How many characters of what is wrong with a server are told.
+const SHOWN: usize = 500;
 
 /// The version without a handshake.
 const MODERN: ProtocolVersion = ProtocolVersion::V_2026_07_28;
@@ -46,7 +54,7 @@ const VERSIONS: [ProtocolVersion; 5] = [
 /// How a server is greeted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Greeting {
-    /// As one that is not known: by the newest way, and if it does not know that by the older. One
+    /// As one that is not known: in the newest way, and if it does not know that in the older. One
     /// that says nothing at all to the newest is given ten seconds.
     Unknown,
     /// It is asked what it can do; each request says the version.
@@ -59,14 +67,19 @@ pub(super) enum Greeting {
 pub(super) struct Connection {
     server: String,
     service: RunningService<RoleClient, Client>,
-    greeting: Greeting,
-    has_changed: Arc<AtomicBool>,
+    heard: Arc<Heard>,
+    /// After how many changes its tools were asked for.
+    known: AtomicU64,
+    /// How others of this server are greeted.
+    pub greeting: Greeting,
+    /// What it calls itself, with its version; empty if it does not say.
+    pub program: String,
+    /// The version of the protocol.
+    pub protocol: String,
 }
 
 /// What farm is to a server: a client that offers nothing.
-struct Client {
-    has_changed: Arc<AtomicBool>,
-}
+struct Client;
 
 impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
@@ -74,10 +87,6 @@ impl ClientHandler for Client {
         info.protocol_version = ProtocolVersion::V_2025_11_25;
         info.client_info = Implementation::new("farm", env!("CARGO_PKG_VERSION"));
         info
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.has_changed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -89,18 +98,15 @@ impl Connection {
     pub async fn open<R, W>(
         server: &str,
         greeting: Greeting,
-        from: R,
-        to: W,
+        heard: Arc<Heard>,
+        (from, to): (R, W),
     ) -> Result<Self, String>
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let has_changed = Arc::new(AtomicBool::new(false));
-        let client = Client {
-            has_changed: has_changed.clone(),
-        };
-        let transport = AsyncRwTransport::new_client(from, to).with_max_line_length(MAX_LINE);
+        // What is longer has been dropped before; this is the line with its end.
+        let transport = AsyncRwTransport::new_client(from, to).with_max_line_length(MAX_LINE + 1);
         let preferred_versions = vec![MODERN];
         let lifecycle = match greeting {
             Greeting::Unknown => ClientLifecycleMode::Auto {
@@ -110,30 +116,34 @@ impl Connection {
             Greeting::Discover => ClientLifecycleMode::Discover { preferred_versions },
             Greeting::Initialize => ClientLifecycleMode::Initialize,
         };
-        let service = client
-            .serve_with_lifecycle(transport, lifecycle)
-            .await
-            .map_err(|e| format!("it does not speak MCP: {e}"))?;
-        let info = service.peer_info();
-        let version = info.map(|info| info.protocol_version.clone());
-        match version {
-            Some(version) if VERSIONS.contains(&version) => Ok(Self {
-                server: server.to_owned(),
-                service,
-                greeting: match version == MODERN {
-                    true => Greeting::Discover,
-                    false => Greeting::Initialize,
-                },
-                has_changed,
-            }),
-            Some(version) => Err(format!("it speaks MCP {version}, which farm does not")),
-            None => Err("it does not say which version of MCP it speaks".to_owned()),
+        let service = Client.serve_with_lifecycle(transport, lifecycle).await;
+        let service = service.map_err(|e| format!("it does not speak MCP: {}", in_words(&e)))?;
+        // A list is asked for to see what has become of it.
+        service
+            .set_response_cache_config(ClientCacheConfig::disabled())
+            .await;
+        let Some(info) = service.peer_info() else {
+            return Err("it does not say which version of MCP it speaks".to_owned());
+        };
+        let version = &info.protocol_version;
+        if !VERSIONS.contains(version) {
+            let shown = shortened(&version.to_string(), SHOWN);
+            return Err(format!("it speaks MCP {shown}, which farm does not"));
         }
-    }
-
-    /// How others of this server are greeted.
-    pub fn greeting(&self) -> Greeting {
-        self.greeting
+        let program = info.server_info.as_ref();
+        let program = program.map(|program| format!("{} {}", program.name, program.version));
+        Ok(Self {
+            server: server.to_owned(),
+            heard,
+            known: AtomicU64::new(0),
+            greeting: match *version == MODERN {
+                true => Greeting::Discover,
+                false => Greeting::Initialize,
+            },
+            program: shortened(&program.unwrap_or_default(), SHOWN),
+            protocol: version.to_string(),
+            service,
+        })
     }
 
     /// All its tools, as it lists them.
@@ -142,14 +152,24 @@ impl Connection {
     /// Why it does not, in words.
     pub async fn tools(&self) -> Result<Vec<Tool>, String> {
         let mut tools = Vec::new();
+        let mut bytes = 0;
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
             let page = cursor.map(|at| PaginatedRequestParams::default().with_cursor(Some(at)));
             let page = self.service.list_tools(page).await;
-            let page = page.map_err(|e| format!("it does not list its tools: {e}"))?;
+            let page = page.map_err(|e| {
+                let why = shortened(&e.to_string(), SHOWN);
+                format!("it does not list its tools: {why}")
+            })?;
+            bytes += serde_json::to_vec(&page.tools).map_or(0, |json| json.len());
             tools.extend(page.tools);
             if tools.len() > MAX_TOOLS {
                 return Err(format!("it has more than {MAX_TOOLS} tools"));
+            }
+            if bytes > MAX_LIST {
+                return Err(format!(
+                    "the list of its tools is longer than {MAX_LIST} bytes"
+                ));
             }
             match page.next_cursor {
                 Some(next) => cursor = Some(next),
@@ -161,19 +181,24 @@ impl Connection {
         ))
     }
 
-    /// Whether it has said that its tools changed, and has not been asked since.
-    pub fn has_changed(&self) -> bool {
-        self.has_changed.load(Ordering::Relaxed)
+    /// How often it has said that its tools changed.
+    pub fn changes(&self) -> u64 {
+        self.heard.changes.load(Relaxed)
     }
 
-    /// The same, before it is asked.
-    pub fn take_changed(&self) -> bool {
-        self.has_changed.swap(false, Ordering::Relaxed)
+    /// Whether it has said so since they were known.
+    pub fn has_changed(&self) -> bool {
+        self.changes() > self.known.load(Relaxed)
+    }
+
+    /// Its tools are known, after it had said so many times that they changed.
+    pub fn are_known(&self, changes: u64) {
+        self.known.fetch_max(changes, Relaxed);
     }
 
     /// Whether it can still be asked.
     pub fn is_open(&self) -> bool {
-        !self.service.is_transport_closed()
+        !self.service.is_transport_closed() && !self.heard.end.is_cancelled()
     }
 
     /// Closes both pipes.
@@ -181,23 +206,47 @@ impl Connection {
         drop(self.service.cancel().await);
     }
 
-    /// Calls a tool. One that takes longer than `within` is told that nobody waits any more, and so
-    /// is one whose future is dropped.
+    /// Calls a tool. A call that takes longer than `within` is told that nobody waits any more, and so
+    /// is one whose future is dropped. False: it brought nothing in time, and no other did meanwhile.
     pub async fn call(
         &self,
         tool: &str,
         args: JsonObject,
         within: Duration,
         max_bytes: usize,
-    ) -> Observation {
+    ) -> (Observation, bool) {
+        let before = self.heard.answers.load(Relaxed);
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
-        match timeout(within, self.service.call_tool_once(params)).await {
-            Ok(answer) => observation(answer, &self.server, max_bytes),
-            Err(_) => Observation::error(format!(
-                "server {} gave no result within {} s",
-                self.server,
-                within.as_secs_f64()
-            )),
+        // The protocol may be stuck over a pipe that nobody reads.
+        let ended = async {
+            self.heard.end.cancelled().await;
+            sleep(LAST_WORDS).await;
+        };
+        let called = tokio::select! {
+            called = timeout(within, self.service.call_tool_once(params)) => called,
+            () = ended => Ok(Err(ServiceError::TransportClosed)),
+        };
+        match called {
+            Ok(answer) => (observation(answer, &self.server, max_bytes), true),
+            Err(_) => {
+                let why = format!(
+                    "server {} gave no result within {} s",
+                    self.server,
+                    within.as_secs_f64()
+                );
+                let is_alive = self.heard.answers.load(Relaxed) > before;
+                (Observation::error(why), is_alive)
+            }
         }
+    }
+}
+
+/// What went wrong with a greeting.
+fn in_words(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
+            format!("{}; {}", in_words(discover), in_words(fallback))
+        }
+        error => shortened(&error.to_string(), SHOWN),
     }
 }

@@ -1,6 +1,6 @@
 //! What a server says of its tools, checked. Pure.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::collections::BTreeSet;
 
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
@@ -8,15 +8,21 @@ use sha2::{Digest, Sha256};
 
 use super::{names::names, server::McpOptions};
 use crate::{
-    domain::{Hints, Redactor, ToolSpec, hex},
+    domain::{Hints, ToolSpec, hex, shortened},
     tool::foreign_schema,
 };
 
 /// The most tools of one server.
 pub(super) const MAX_TOOLS: usize = 256;
 
+/// The longest list, in bytes of JSON.
+pub(super) const MAX_LIST: usize = 1 << 20;
+
 /// The longest description of a tool, in bytes.
 const MAX_DESCRIPTION: usize = 16 << 10;
+
+/// How many characters of what differs are told.
+const SHOWN: usize = 300;
 
 /// All tools of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +38,8 @@ pub(super) struct Listed {
 pub(super) struct ListedTool {
     /// What the server calls it.
     pub name: String,
+    /// SHA-256 of what is said of it, as of all.
+    sha256: String,
     /// What it is in farm.
     pub spec: ToolSpec,
 }
@@ -40,8 +48,7 @@ pub(super) struct ListedTool {
 ///
 /// # Errors
 /// What is wrong with them, in words.
-pub(super) fn listed(server: &McpOptions, tools: Vec<Tool>) -> Result<Listed, String> {
-    let mut tools = without_secrets(tools, &server.redactor)?;
+pub(super) fn listed(server: &McpOptions, mut tools: Vec<Tool>) -> Result<Listed, String> {
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     let mut seen = BTreeSet::new();
     for tool in &tools {
@@ -52,32 +59,52 @@ pub(super) fn listed(server: &McpOptions, tools: Vec<Tool>) -> Result<Listed, St
     }
     let of_server: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
     let names = names(&server.name, &of_server);
-    let sha256 = digest(&tools)?;
-    let listed = tools.iter().zip(names).map(|(tool, name)| ListedTool {
-        name: tool.name.clone().into_owned(),
-        spec: ToolSpec {
-            name,
-            description: description(tool).to_owned(),
-            parameters: parameters(tool),
-            resumable: server.resumable,
-            // What a stranger says of itself is not taken for granted.
-            hints: Hints::default(),
-        },
-    });
+    let said: Vec<Value> = tools.iter().map(said).collect();
+    let sha256 = digest(&json!(said))?;
+    let mut listed = Vec::with_capacity(tools.len());
+    for ((tool, name), said) in tools.iter().zip(names).zip(&said) {
+        listed.push(ListedTool {
+            name: tool.name.clone().into_owned(),
+            sha256: digest(said)?,
+            spec: ToolSpec {
+                name,
+                description: description(tool).to_owned(),
+                parameters: parameters(tool),
+                resumable: server.resumable,
+                // What a stranger says of itself is not taken for granted.
+                hints: Hints::default(),
+            },
+        });
+    }
     Ok(Listed {
-        tools: listed.collect(),
+        tools: listed,
         sha256,
     })
 }
 
-/// The same tools, without the secrets of the server.
-fn without_secrets(tools: Vec<Tool>, redactor: &Redactor) -> Result<Vec<Tool>, String> {
-    let said = serde_json::to_string(&tools);
-    let said = said.map_err(|e| format!("what it says of its tools has no JSON: {e}"))?;
-    match redactor.clean(&said) {
-        Cow::Borrowed(_) => Ok(tools),
-        Cow::Owned(cleaned) => serde_json::from_str(&cleaned)
-            .map_err(|e| format!("its tools make no sense without its secrets: {e}")),
+impl Listed {
+    /// How another list differs, in words.
+    pub fn difference(&self, now: &Self) -> String {
+        let find = |list: &Self, name: &str| {
+            let tool = list.tools.iter().find(|tool| tool.name == name);
+            tool.map(|tool| tool.sha256.clone())
+        };
+        let mut differences = Vec::new();
+        for ListedTool { name, sha256, .. } in &self.tools {
+            match find(now, name) {
+                None => differences.push(format!("{name} is gone")),
+                Some(other) if other != *sha256 => {
+                    differences.push(format!("{name} is described otherwise"));
+                }
+                Some(_) => {}
+            }
+        }
+        let new = now
+            .tools
+            .iter()
+            .filter(|tool| find(self, &tool.name).is_none());
+        differences.extend(new.map(|tool| format!("{} is new", tool.name)));
+        shortened(&differences.join(", "), SHOWN)
     }
 }
 
@@ -109,19 +136,20 @@ fn description(tool: &Tool) -> &str {
     said.unwrap_or_default()
 }
 
-fn digest(tools: &[Tool]) -> Result<String, String> {
-    let said = tools.iter().map(|tool| {
-        json!({
-            "name": tool.name,
-            "title": tool.title,
-            "description": tool.description,
-            "inputSchema": tool.input_schema,
-            "outputSchema": tool.output_schema,
-            "annotations": tool.annotations,
-        })
-    });
-    let said: Value = said.collect();
-    let canonical = serde_json_canonicalizer::to_vec(&said)
+/// What is said of a tool, as far as anybody makes something of it.
+fn said(tool: &Tool) -> Value {
+    json!({
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+    })
+}
+
+fn digest(said: &Value) -> Result<String, String> {
+    let canonical = serde_json_canonicalizer::to_vec(said)
         .map_err(|e| format!("what it says of its tools has no canonical JSON: {e}"))?;
     Ok(hex(&Sha256::digest(canonical)))
 }
@@ -131,18 +159,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::Share;
+    use crate::domain::{Redactor, Scope};
 
     fn server(name: &str, resumable: bool) -> McpOptions {
         McpOptions {
             name: name.to_owned(),
-            share: Share::Session,
+            share: Scope::Session,
             max_processes: 1,
             resumable,
             start_timeout: Duration::ZERO,
             timeout: Duration::ZERO,
             max_bytes: 1,
-            redactor: Redactor::of(&["secret-value".into()]).unwrap(),
+            redactor: Redactor::default(),
         }
     }
 
@@ -204,17 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_taken_out_of_what_is_said_of_tools() {
-        let said = |secret: &str| {
-            tool(json!({
-                "name": "a", "description": format!("of {secret}"),
-                "inputSchema": {"type": "object", "default": {"key": secret}},
-            }))
-        };
-        let listed = listed(&server("s", false), vec![said("secret-value")]).unwrap();
-        let spec = &listed.tools[0].spec;
-        assert_eq!(spec.description, "of [key]");
-        assert_eq!(spec.parameters["default"]["key"], "[key]");
+    fn a_difference_says_which_tools() {
+        let of = |tools| listed(&server("s", false), tools).unwrap();
+        let before = of(vec![plain("a"), plain("b"), plain("c")]);
+        let other = json!({"name": "b", "description": "other", "inputSchema": {"type": "object"}});
+        let now = of(vec![tool(other), plain("c"), plain("d")]);
+        let want = "a is gone, b is described otherwise, d is new";
+        assert_eq!(before.difference(&now), want);
+        assert_eq!(before.difference(&before), "");
     }
 
     #[test]

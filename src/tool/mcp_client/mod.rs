@@ -6,16 +6,19 @@
 //! costs a session no more than an error observation.
 
 mod connection;
+mod incoming;
 mod list;
 mod names;
 mod process;
 mod result;
 mod server;
+mod start;
 mod tool;
 
 pub use names::SEPARATOR;
-pub use process::Command;
-pub use server::{HostLost, Hosts, McpOptions, McpServer};
+pub use process::Processes;
+pub use server::{McpOptions, McpServer, ServerInfo, ServerLost};
+pub use start::ServerCommand;
 
 #[cfg(test)]
 mod tests;

@@ -1,148 +1,150 @@
-//! How a server is started.
+//! Processes that are spoken with, and who has them.
 
 use std::{
-    collections::VecDeque,
-    ffi::OsString,
-    io,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    collections::HashMap,
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, BufReader};
-use tokio_util::sync::CancellationToken;
-
-use crate::{
-    domain::BoxFuture,
-    fence::{Keeper, Launch},
+use futures_util::future::join_all;
+use tempfile::TempDir;
+use tokio::{
+    sync::{Mutex as AsyncMutex, MutexGuard as AsyncGuard},
+    task::JoinHandle,
+    time::timeout,
 };
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// The longest line of stderr that is kept, in bytes.
-const MAX_LINE: u64 = 500;
+use super::connection::Connection;
 
-/// How many of its last lines are kept.
-const LINES: usize = 5;
+/// How long the protocol may take to let go of its pipes.
+const CLOSING: Duration = Duration::from_millis(100);
 
-/// Starts the processes of a server.
-pub(super) trait Start: Send + Sync {
-    /// Starts one that works in this folder, and ends when `stop` is cancelled.
-    fn start(&self, folder: &Path, stop: CancellationToken) -> io::Result<Started>;
+/// A process of a server. It ends when this is dropped.
+pub(super) struct Process {
+    pub connection: Connection,
+    stop: CancellationToken,
+    _stop: DropGuard,
+    ended: JoinHandle<()>,
+    /// It does nothing any more.
+    is_hung: AtomicBool,
 }
 
-/// A process that has been started.
-pub(super) struct Started {
-    /// What it says.
-    pub from: Box<dyn AsyncRead + Send + Unpin>,
-    /// What it is told.
-    pub to: Box<dyn AsyncWrite + Send + Unpin>,
-    /// The last lines of its stderr.
-    pub said: Said,
-    /// Resolves when nothing of it runs any more.
-    pub ended: BoxFuture<'static, ()>,
-}
-
-/// What a process said last on its stderr.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Said(Arc<Mutex<VecDeque<String>>>);
-
-/// A server as a child process of this one.
-#[derive(Debug, Clone)]
-pub struct Command {
-    /// What starts it and ends all that it started.
-    pub keeper: Keeper,
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
-    /// All its environment.
-    pub env: Vec<(OsString, OsString)>,
-}
-
-impl Start for Command {
-    fn start(&self, folder: &Path, stop: CancellationToken) -> io::Result<Started> {
-        let mut kept = self.keeper.start(&Launch {
-            command: self.command.clone(),
-            env: self.env.clone(),
-            folder: folder.to_owned(),
-        })?;
-        let pipes = (kept.stdout.take(), kept.stdin.take(), kept.stderr.take());
-        let (Some(from), Some(to), Some(stderr)) = pipes else {
-            return Err(io::Error::other("it was started without pipes"));
-        };
-        let said = Said::default();
-        let stderr = said.clone().read(stderr);
-        let ended = async move {
-            tokio::select! {
-                _ = kept.ended() => {}
-                () = stop.cancelled() => {
-                    kept.stop();
-                    // An error is that of a runtime which shuts down.
-                    drop(kept.ended().await);
-                }
-            }
-        };
-        Ok(Started {
-            from: Box::new(from),
-            to: Box::new(to),
-            said,
-            ended: Box::pin(async move {
-                tokio::join!(ended, stderr);
-            }),
-        })
-    }
-}
-
-impl Said {
-    /// Reads a stderr to its end.
-    async fn read(self, stderr: impl AsyncRead + Unpin) {
-        let mut stderr = BufReader::new(stderr);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            match (&mut stderr)
-                .take(MAX_LINE)
-                .read_until(b'\n', &mut line)
-                .await
-            {
-                Ok(1..) => self.add(String::from_utf8_lossy(&line).trim_end()),
-                _ => return,
-            }
+impl Process {
+    pub fn new(connection: Connection, stop: DropGuard, ended: JoinHandle<()>) -> Self {
+        let token = stop.disarm();
+        Self {
+            connection,
+            stop: token.clone(),
+            _stop: token.drop_guard(),
+            ended,
+            is_hung: AtomicBool::new(false),
         }
     }
 
-    fn add(&self, line: &str) {
-        tracing::debug!(line, "a server says");
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == LINES {
-            lines.pop_front();
-        }
-        lines.push_back(line.to_owned());
+    /// Whether a call may bring something.
+    pub fn is_alive(&self) -> bool {
+        self.connection.is_open() && !self.ended.is_finished() && !self.is_hung.load(Relaxed)
     }
 
-    /// The lines, behind a reason.
-    pub fn after(&self, why: String) -> String {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.is_empty() {
-            return why;
-        }
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        format!("{why}; it said: {}", lines.join(" / "))
+    /// It has let a call time out and has not said a word meanwhile.
+    pub fn hangs(&self) {
+        self.is_hung.store(true, Relaxed);
+    }
+
+    /// Ends it, whoever else has it.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Ends it, and waits until nothing of it runs any more.
+    pub async fn end(self) {
+        let Self {
+            connection,
+            stop,
+            ended,
+            ..
+        } = self;
+        // One that does not read what it is told would keep its pipe open.
+        drop(timeout(CLOSING, connection.close()).await);
+        stop.cancel();
+        // Nothing in that task panics.
+        drop(ended.await);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The processes that a session has, by the name of their server.
+#[derive(Clone, Default)]
+pub struct Processes(Arc<OfSession>);
 
-    #[tokio::test]
-    async fn the_last_lines_are_kept() {
-        let said = Said::default();
-        assert_eq!(said.after("why".to_owned()), "why");
-        let text: String = (0..9).map(|n| format!("line {n}\n")).collect();
-        said.clone().read(text.as_bytes()).await;
-        let want = "why; it said: line 4 / line 5 / line 6 / line 7 / line 8";
-        assert_eq!(said.after("why".to_owned()), want);
-        let long = "x".repeat(1_200);
-        said.clone().read(long.as_bytes()).await;
-        let kept = said.after(String::new());
-        assert_eq!(kept.matches('x').count(), 1_200, "in parts");
-        said.read(&b"\xff\n"[..]).await;
+#[derive(Default)]
+struct OfSession {
+    processes: Mutex<HashMap<String, Arc<Process>>>,
+    /// Held while one is started: calls at the same time want one and the same.
+    starting: AsyncMutex<()>,
+}
+
+impl Processes {
+    /// Ends those that are the session's own, and waits until nothing of them runs any more.
+    pub async fn close(&self) {
+        let processes = std::mem::take(&mut *self.lock());
+        // Those of a run have another owner.
+        let own = processes.into_values().filter_map(Arc::into_inner);
+        join_all(own.map(Process::end)).await;
+    }
+
+    pub(super) fn get(&self, server: &str) -> Option<Arc<Process>> {
+        self.lock().get(server).cloned()
+    }
+
+    pub(super) fn put(&self, server: &str, process: Arc<Process>) {
+        self.lock().insert(server.to_owned(), process);
+    }
+
+    /// Until the guard is dropped, nobody else starts one.
+    pub(super) async fn starting(&self) -> AsyncGuard<'_, ()> {
+        self.0.starting.lock().await
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Process>>> {
+        let processes = self.0.processes.lock();
+        processes.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Processes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.lock().keys()).finish()
+    }
+}
+
+/// Where a process works.
+pub(super) enum Folder {
+    /// In a session's folder.
+    Lent(PathBuf),
+    /// In one that goes with it.
+    Own(TempDir),
+}
+
+impl Folder {
+    /// The session's, or a new one in `work`. Blocks, shortly.
+    pub fn of(session: Option<&Path>, work: &Path) -> io::Result<Self> {
+        match session {
+            Some(folder) => Ok(Self::Lent(folder.to_owned())),
+            None => TempDir::new_in(work).map(Self::Own),
+        }
+    }
+
+    /// Its path without links: what a server says of it is found again.
+    pub fn path(&self) -> io::Result<PathBuf> {
+        match self {
+            Self::Lent(path) => path.canonicalize(),
+            Self::Own(folder) => folder.path().canonicalize(),
+        }
     }
 }

@@ -1,42 +1,43 @@
-//! The processes of one server: who has one, how many there are, when they end.
+//! A server of tools: what it is held to, and how many processes it has.
 
 use std::{
-    collections::HashMap,
-    io,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    path::Path,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
-use futures_util::future::join_all;
 use rmcp::model::JsonObject;
-use tempfile::TempDir;
 use tokio::{
+    io::{duplex, split},
     sync::{Mutex as AsyncMutex, Semaphore},
-    task::JoinHandle,
     time::timeout,
 };
-use tokio_util::{
-    sync::{CancellationToken, DropGuard},
-    task::TaskTracker,
-};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     connection::{Connection, Greeting},
+    incoming::{self, Heard, Incoming},
     list::{Listed, listed},
-    process::{Command, Start, Started},
+    process::{Folder, Process, Processes},
+    start::{Said, ServerCommand, Start, Started},
     tool::tools,
 };
 use crate::{
-    domain::{Observation, Redactor, Share},
+    domain::{Observation, Redactor, Scope},
     tool::{Tool, ToolContext},
 };
 
 /// How long a process that did not come up may take to say why.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// How long the protocol may take to let go of its pipes.
-const CLOSING: Duration = Duration::from_millis(100);
+/// How long a run waits at its end for what does not want to end.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Bytes on their way from a process to the protocol.
+const PIPE: usize = 64 << 10;
 
 /// What can be chosen about a server.
 #[derive(Debug, Clone)]
@@ -44,7 +45,7 @@ pub struct McpOptions {
     /// Its tools are called `NAME__tool`.
     pub name: String,
     /// For whom a process is.
-    pub share: Share,
+    pub share: Scope,
     /// The most processes at the same time, at least 1.
     pub max_processes: usize,
     /// Whether a session that called it may go on with a new process.
@@ -61,7 +62,7 @@ pub struct McpOptions {
 
 /// Why a server cannot be called, through no fault of a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HostLost {
+pub enum ServerLost {
     /// It did not come up.
     #[error("server {server} did not start: {why}")]
     NotStarted {
@@ -71,63 +72,60 @@ pub enum HostLost {
         why: String,
     },
     /// It says something else of its tools than before the run.
-    #[error("the tools of server {server} are not those that the run began with")]
+    #[error("the tools of server {server} are not those that the run began with: {what}")]
     Changed {
         /// Its name.
         server: String,
+        /// What is different, in words.
+        what: String,
     },
+}
+
+/// What a server said of itself before a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// What it calls itself, with its version; empty if it does not say.
+    pub program: String,
+    /// The version of MCP that it speaks.
+    pub protocol: String,
+    /// SHA-256, hex, of the canonical form of what it says of its tools.
+    pub tools_sha256: String,
 }
 
 /// A server of tools.
 pub struct McpServer {
     options: McpOptions,
     start: Box<dyn Start>,
-    /// What it said of its tools before the run.
     known: OnceLock<Known>,
+    /// What is different about a process that was started since.
+    changed: OnceLock<String>,
     slots: Arc<Semaphore>,
-    shared: AsyncMutex<Option<Arc<Process>>>,
-    /// Those that may still run.
+    shared: AsyncMutex<Shared>,
+    /// How often a process of the run was started, or not.
+    shared_starts: AtomicU64,
+    /// What looks after processes that may still run.
     running: TaskTracker,
 }
 
-/// What is known of a server.
+/// What it said before the run.
 struct Known {
     listed: Listed,
     greeting: Greeting,
+    info: ServerInfo,
 }
 
-/// The processes that a session has.
-#[derive(Clone, Default)]
-pub struct Hosts(Arc<HostsOfSession>);
-
+/// The process of the run.
 #[derive(Default)]
-struct HostsOfSession {
-    processes: Mutex<HashMap<String, Arc<Process>>>,
-    /// Held while one is started: calls at the same time want one and the same.
-    starting: AsyncMutex<()>,
-}
-
-/// A process that is spoken with. It ends when this is dropped.
-struct Process {
-    connection: Connection,
-    /// The path of the folder that it works in, as the system knows it.
-    folder: String,
-    stop: DropGuard,
-    ended: JoinHandle<()>,
-}
-
-/// Where a process works.
-enum Folder {
-    /// In a session's folder.
-    Lent(PathBuf),
-    /// In one that goes with it.
-    Own(TempDir),
+struct Shared {
+    process: Option<Arc<Process>>,
+    /// Why it was not started the last time.
+    lost: Option<ServerLost>,
 }
 
 impl McpServer {
     /// A server that runs this command.
     #[must_use]
-    pub fn new(options: McpOptions, command: Command) -> Self {
+    pub fn new(options: McpOptions, command: ServerCommand) -> Self {
         Self::started_by(options, Box::new(command))
     }
 
@@ -137,7 +135,9 @@ impl McpServer {
             options,
             start,
             known: OnceLock::new(),
+            changed: OnceLock::new(),
             shared: AsyncMutex::default(),
+            shared_starts: AtomicU64::new(0),
             running: TaskTracker::new(),
         }
     }
@@ -148,176 +148,231 @@ impl McpServer {
         &self.options.name
     }
 
-    /// Its tools, by what a process says that is started for this alone. Those that are started
-    /// later are held to it.
+    /// Its tools, by what a process says that is started for this alone, in a folder in `work`. Those
+    /// that are started later are held to it.
     ///
     /// # Errors
     /// When it does not come up, or says something else than before.
-    pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, HostLost> {
-        let (process, listed) = self.begin(&ToolContext::default()).await?;
-        let greeting = process.connection.greeting();
+    pub async fn tools(self: &Arc<Self>, work: &Path) -> Result<Vec<Arc<dyn Tool>>, ServerLost> {
+        let (process, listed) = self.begin(None, work).await?;
+        let connection = &process.connection;
+        let known = Known {
+            greeting: connection.greeting,
+            info: ServerInfo {
+                program: connection.program.clone(),
+                protocol: connection.protocol.clone(),
+                tools_sha256: listed.sha256.clone(),
+            },
+            listed,
+        };
         process.end().await;
-        let known = self.known.get_or_init(|| Known { listed, greeting });
+        let known = self.known.get_or_init(|| known);
         Ok(tools(self, &known.listed.tools))
     }
 
-    /// SHA-256, hex, of the canonical form of what it said of its tools; none before it was asked.
+    /// What it said of itself; none before it was asked for its tools.
     #[must_use]
-    pub fn tools_sha256(&self) -> Option<&str> {
-        self.known.get().map(|known| known.listed.sha256.as_str())
+    pub fn info(&self) -> Option<&ServerInfo> {
+        self.known.get().map(|known| &known.info)
     }
 
-    /// Whether a session has to wait before it can call it.
+    /// Whether a session can call it without waiting.
     #[must_use]
-    pub fn is_ready(&self, hosts: &Hosts) -> bool {
-        let process = self.process_of(hosts);
+    pub fn is_ready(&self, processes: &Processes) -> bool {
+        let process = self.process_of(processes);
         process.is_some_and(|process| !process.connection.has_changed())
     }
 
     /// Sees to it that a session has a process: waits for a slot, starts it, asks it for its tools.
     ///
     /// # Errors
-    /// When it does not come up, or says something else of its tools.
-    pub async fn ready(&self, ctx: &ToolContext) -> Result<(), HostLost> {
-        let _starting = ctx.hosts.0.starting.lock().await;
-        if let Some(process) = self.process_of(&ctx.hosts) {
-            return self.check(&process).await;
+    /// When it does not come up, or its tools are others than before the run.
+    pub async fn ready(&self, ctx: &ToolContext) -> Result<(), ServerLost> {
+        let _starting = ctx.processes.starting().await;
+        if let Some(what) = self.changed.get() {
+            return Err(self.is_changed(what.clone()));
         }
-        let process = match self.options.share {
-            Share::Session => Arc::new(self.begin(ctx).await?.0),
-            Share::Run => self.of_run(ctx).await?,
+        if let Some(process) = self.process_of(&ctx.processes) {
+            return match process.connection.has_changed() {
+                true => self.check(&process).await,
+                false => Ok(()),
+            };
+        }
+        let Some(work) = &ctx.work else {
+            return Err(self.not_started("there is no folder for it".to_owned()));
         };
-        ctx.hosts.lock().insert(self.options.name.clone(), process);
+        let process = match self.options.share {
+            Scope::Session => Arc::new(self.begin(ctx.folder.as_deref(), work).await?.0),
+            Scope::Run => self.of_run(work).await?,
+        };
+        ctx.processes.put(self.name(), process);
         Ok(())
     }
 
     /// Calls a tool in the process that a session has.
-    pub(super) async fn call(&self, tool: &str, args: JsonObject, hosts: &Hosts) -> Observation {
-        let process = hosts.lock().get(self.name()).cloned();
-        let Some(process) = process else {
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        args: JsonObject,
+        processes: &Processes,
+    ) -> Observation {
+        let Some(process) = processes.get(self.name()) else {
             return Observation::error(format!("server {} has not been started", self.name()));
         };
         let McpOptions {
             timeout, max_bytes, ..
         } = self.options;
         let called = process.connection.call(tool, args, timeout, max_bytes);
-        let Observation { ok, content } = called.await;
-        let content = self.options.redactor.clean(&content);
-        // Another one in each run: it would tell runs apart, and models where they are.
-        let content = content.replace(&process.folder, ".").into();
-        Observation { ok, content }
+        let (observation, is_alive) = called.await;
+        if !is_alive {
+            process.hangs();
+        }
+        observation
     }
 
     /// Ends the process of the run, and waits until nothing of any process runs any more.
     pub async fn close(&self) {
-        if let Some(process) = self.shared.lock().await.take().and_then(Arc::into_inner) {
-            process.end().await;
+        let shared = self.shared.lock().await.process.take();
+        if let Some(process) = shared {
+            process.stop();
         }
         self.running.close();
-        self.running.wait().await;
+        if timeout(PATIENCE, self.running.wait()).await.is_err() {
+            let server = self.name();
+            tracing::warn!(server, "processes of a server do not end");
+        }
     }
 
     /// The process of a session that need not be replaced. One of its own that has ended is not: what
     /// it knew is gone.
-    fn process_of(&self, hosts: &Hosts) -> Option<Arc<Process>> {
-        let process = hosts.lock().get(self.name()).cloned();
-        let is_own = self.options.share == Share::Session;
-        process.filter(|process| is_own || process.connection.is_open())
+    fn process_of(&self, processes: &Processes) -> Option<Arc<Process>> {
+        let is_own = self.options.share == Scope::Session;
+        let process = processes.get(self.name());
+        process.filter(|process| is_own || process.is_alive())
     }
 
-    async fn of_run(&self, ctx: &ToolContext) -> Result<Arc<Process>, HostLost> {
+    async fn of_run(&self, work: &Path) -> Result<Arc<Process>, ServerLost> {
+        let before = self.shared_starts.load(Relaxed);
         let mut shared = self.shared.lock().await;
-        let open = shared.take().filter(|process| process.connection.is_open());
-        let process = match open {
-            Some(process) => {
-                self.check(&process).await?;
-                process
-            }
-            None => {
-                // No session's folder is the run's.
-                let ctx = ToolContext {
-                    folder: None,
-                    ..ctx.clone()
-                };
-                Arc::new(self.begin(&ctx).await?.0)
-            }
-        };
-        Ok(shared.insert(process).clone())
-    }
-
-    /// Asks a process for its tools again if it has said that they changed. One that does not
-    /// answer is left to the calls.
-    async fn check(&self, process: &Process) -> Result<(), HostLost> {
-        if !process.connection.take_changed() {
-            return Ok(());
+        if let Some(process) = shared.process.clone().filter(|process| process.is_alive()) {
+            self.check(&process).await?;
+            return Ok(process);
         }
-        let listed = self.list(&process.connection);
-        match timeout(self.options.start_timeout, listed).await {
-            Ok(Ok(listed)) => self.held(&listed),
-            _ => Ok(()),
+        // Those who waited for a start that came to nothing need not try one by one.
+        if self.shared_starts.load(Relaxed) > before
+            && let Some(lost) = &shared.lost
+        {
+            return Err(lost.clone());
         }
+        if let Some(dead) = shared.process.take() {
+            // Sessions that still have it would keep its slot.
+            dead.stop();
+        }
+        let begun = self.begin(None, work).await;
+        self.shared_starts.fetch_add(1, Relaxed);
+        shared.lost = begun.as_ref().err().cloned();
+        let process = Arc::new(begun?.0);
+        shared.process = Some(process.clone());
+        Ok(process)
     }
 
-    async fn list(&self, connection: &Connection) -> Result<Listed, String> {
-        let tools = connection.tools().await?;
-        listed(&self.options, tools)
+    /// Asks a process for its tools again. One that does not answer is left to the calls.
+    async fn check(&self, process: &Process) -> Result<(), ServerLost> {
+        let said = process.connection.changes();
+        let tools = timeout(self.options.start_timeout, process.connection.tools()).await;
+        let Ok(Ok(tools)) = tools else { return Ok(()) };
+        match listed(&self.options, tools) {
+            Ok(listed) => self.held(&listed)?,
+            Err(what) => return Err(self.is_changed(what)),
+        }
+        process.connection.are_known(said);
+        Ok(())
     }
 
-    fn held(&self, listed: &Listed) -> Result<(), HostLost> {
+    fn held(&self, listed: &Listed) -> Result<(), ServerLost> {
         match self.known.get() {
             Some(known) if known.listed.sha256 != listed.sha256 => {
-                let server = self.options.name.clone();
-                Err(HostLost::Changed { server })
+                Err(self.is_changed(known.listed.difference(listed)))
             }
             _ => Ok(()),
         }
     }
 
-    async fn begin(&self, ctx: &ToolContext) -> Result<(Process, Listed), HostLost> {
-        let lost = |why: String| HostLost::NotStarted {
+    fn is_changed(&self, what: String) -> ServerLost {
+        ServerLost::Changed {
+            server: self.options.name.clone(),
+            what: self.changed.get_or_init(|| what).clone(),
+        }
+    }
+
+    fn not_started(&self, why: String) -> ServerLost {
+        ServerLost::NotStarted {
             server: self.options.name.clone(),
             why,
-        };
+        }
+    }
+
+    async fn begin(
+        &self,
+        session: Option<&Path>,
+        work: &Path,
+    ) -> Result<(Process, Listed), ServerLost> {
         let slot = self.slots.clone().acquire_owned().await;
-        let slot = slot.map_err(|e| lost(e.to_string()))?;
-        let folder = Folder::of(ctx).and_then(|folder| Ok((folder.path()?, folder)));
-        let (path, folder) = folder.map_err(|e| lost(format!("no folder for it: {e}")))?;
+        let slot = slot.map_err(|e| self.not_started(e.to_string()))?;
+        let folder = Folder::of(session, work).and_then(|folder| Ok((folder.path()?, folder)));
+        let (path, folder) =
+            folder.map_err(|e| self.not_started(format!("there is no folder for it: {e}")))?;
+        let redactor = self.options.redactor.clone();
+        let said = Said::new(self.name(), redactor.clone());
         let stop = CancellationToken::new();
-        let started = self.start.start(&path, stop.clone());
-        let stop = stop.drop_guard();
-        let Started {
-            from,
-            to,
-            said,
-            ended,
-        } = started.map_err(|e| lost(e.to_string()))?;
+        let Started { from, to, ended } = self
+            .start
+            .start(&path, said.clone(), stop.clone())
+            .map_err(|e| self.not_started(e.to_string()))?;
+        let heard = Arc::<Heard>::default();
+        let incoming = Incoming::new(heard.clone(), redactor, &path.to_string_lossy());
+        let (passed, ours) = duplex(PIPE);
+        let passing = {
+            let stop = stop.clone();
+            async move {
+                tokio::select! {
+                    () = incoming::pass(from, passed, incoming) => {}
+                    () = stop.cancelled() => {}
+                }
+            }
+        };
         let ended = self.running.spawn(async move {
-            ended.await;
-            drop((slot, folder));
+            tokio::join!(ended, passing);
+            // What the server left there may be much.
+            drop(tokio::task::spawn_blocking(|| drop(folder)).await);
+            drop(slot);
         });
-        let greeting = self
-            .known
-            .get()
-            .map_or(Greeting::Unknown, |known| known.greeting);
+        let stop = stop.drop_guard();
+        let greeting = self.known.get().map(|known| known.greeting);
+        let greeting = greeting.unwrap_or(Greeting::Unknown);
         let open = async {
-            let connection = Connection::open(self.name(), greeting, from, to).await?;
-            let listed = self.list(&connection).await?;
-            Ok((connection, listed))
+            let pipes = (split(ours).0, to);
+            let connection = Connection::open(self.name(), greeting, heard, pipes).await?;
+            let tools = connection.tools().await?;
+            Ok((connection, listed(&self.options, tools)))
         };
         let within = self.options.start_timeout;
         let why = match timeout(within, open).await {
             Ok(Ok((connection, listed))) => {
-                let process = Process {
-                    connection,
-                    folder: path.to_string_lossy().into_owned(),
-                    stop,
-                    ended,
-                };
-                return match self.held(&listed) {
-                    Ok(()) => Ok((process, listed)),
-                    Err(lost) => {
+                let process = Process::new(connection, stop, ended);
+                let listed = listed.and_then(|listed| Ok((self.held(&listed), listed)));
+                return match listed {
+                    Ok((Ok(()), listed)) => Ok((process, listed)),
+                    Ok((Err(changed), _)) => {
                         process.end().await;
-                        Err(lost)
+                        Err(changed)
+                    }
+                    Err(why) => {
+                        process.end().await;
+                        Err(match self.known.get() {
+                            Some(_) => self.is_changed(why),
+                            None => self.not_started(why),
+                        })
                     }
                 };
             }
@@ -329,57 +384,6 @@ impl McpServer {
         };
         drop(stop);
         drop(timeout(LAST_WORDS, ended).await);
-        Err(lost(
-            self.options.redactor.clean(&said.after(why)).into_owned(),
-        ))
-    }
-}
-
-impl Process {
-    /// Ends it, and waits until nothing of it runs any more.
-    async fn end(self) {
-        // One that does not read what it is told would keep its pipe open.
-        drop(timeout(CLOSING, self.connection.close()).await);
-        drop(self.stop);
-        // Nothing in that task panics.
-        drop(self.ended.await);
-    }
-}
-
-impl Hosts {
-    /// Ends the processes that are the session's own, and waits until nothing of them runs any more.
-    pub async fn close(&self) {
-        let processes = std::mem::take(&mut *self.lock());
-        let own = processes.into_values().filter_map(Arc::into_inner);
-        join_all(own.map(Process::end)).await;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Process>>> {
-        let processes = self.0.processes.lock();
-        processes.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl std::fmt::Debug for Hosts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.lock().keys()).finish()
-    }
-}
-
-impl Folder {
-    fn of(ctx: &ToolContext) -> io::Result<Self> {
-        Ok(match (&ctx.folder, &ctx.work) {
-            (Some(folder), _) => Self::Lent(folder.clone()),
-            (None, Some(work)) => Self::Own(TempDir::new_in(work)?),
-            (None, None) => Self::Own(TempDir::new()?),
-        })
-    }
-
-    /// Its path without links: what a server says of it is found again.
-    fn path(&self) -> io::Result<PathBuf> {
-        match self {
-            Self::Lent(path) => path.canonicalize(),
-            Self::Own(folder) => folder.path().canonicalize(),
-        }
+        Err(self.not_started(said.after(why)))
     }
 }

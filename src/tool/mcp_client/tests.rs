@@ -1,7 +1,7 @@
 //! Servers that are well-behaved, and such as are not.
 
 use std::{
-    io,
+    env, io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -18,11 +18,11 @@ use tokio::io::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    process::{Said, Start, Started},
+    start::{Said, Start, Started},
     *,
 };
 use crate::{
-    domain::{Observation, Redactor, Share},
+    domain::{Observation, Redactor, Scope},
     tool::{Registry, ToolContext, ToolSet},
 };
 
@@ -55,11 +55,14 @@ enum Way {
     Asks,
     Flood,
     Indiscreet,
+    PingsAndIsDeaf,
+    Chatters,
     NotText,
     Deep,
     WantsMore,
     Deaf,
     // Between calls.
+    ChangesSilently,
     SaysChanged,
     Changed,
 }
@@ -75,7 +78,7 @@ struct Fake {
 }
 
 impl Start for Fake {
-    fn start(&self, folder: &Path, stop: CancellationToken) -> io::Result<Started> {
+    fn start(&self, folder: &Path, _: Said, stop: CancellationToken) -> io::Result<Started> {
         let n = self.starts.fetch_add(1, Ordering::Relaxed);
         let way = *self.ways.get(n).unwrap_or(self.ways.last().unwrap());
         self.folders.lock().unwrap().push(folder.to_owned());
@@ -99,7 +102,6 @@ impl Start for Fake {
         Ok(Started {
             from: Box::new(from),
             to: Box::new(to),
-            said: Said::default(),
             ended: Box::pin(ended),
         })
     }
@@ -177,7 +179,7 @@ impl Server {
             self.result(id, text("good")).await;
             return Some(());
         }
-        let padding = "x".repeat(5 << 20);
+        let padding = "x".repeat(9 << 20);
         match way {
             Way::Dies => return None,
             Way::SaysNothing => {}
@@ -229,6 +231,26 @@ impl Server {
                     self.line(&progress.to_string()).await;
                 }
                 self.result(id, text("flooded")).await;
+            }
+            Way::PingsAndIsDeaf => {
+                let ping = json!({"jsonrpc": "2.0", "id": "x".repeat(4000), "method": "ping"});
+                let ping = ping.to_string();
+                // It is cut off long before.
+                for _ in 0..50_000 {
+                    self.to
+                        .write_all(format!("{ping}\n").as_bytes())
+                        .await
+                        .ok()?;
+                }
+            }
+            Way::Chatters => {
+                let chatter = "x".repeat(1 << 20);
+                for _ in 0..50 {
+                    self.to
+                        .write_all(format!("{chatter}\n").as_bytes())
+                        .await
+                        .ok()?;
+                }
             }
             Way::Indiscreet => self.result(id, text("it is secret-value")).await,
             Way::NotText => {
@@ -312,7 +334,9 @@ fn tools(way: Way, later: bool) -> Value {
             "inputSchema",
             json!({"type": "object", "$ref": "http://127.0.0.1:9/x"}),
         ),
-        Way::Changed if later => json!({"tools": [tool("t"), tool("good"), tool("new")]}),
+        Way::Changed | Way::ChangesSilently if later => {
+            json!({"tools": [tool("t"), tool("good"), tool("new")]})
+        }
         _ => json!({"tools": [tool("t"), tool("good")]}),
     }
 }
@@ -326,7 +350,7 @@ struct Setup {
 }
 
 impl Setup {
-    fn new(ways: &[Way], share: Share) -> Self {
+    fn new(ways: &[Way], share: Scope) -> Self {
         let running = Arc::<AtomicUsize>::default();
         let most = Arc::<AtomicUsize>::default();
         let folders = Arc::default();
@@ -358,7 +382,7 @@ impl Setup {
 
     async fn tools(&self) -> ToolSet {
         let mut registry = Registry::default();
-        for tool in self.server.tools().await.unwrap() {
+        for tool in self.server.tools(&env::temp_dir()).await.unwrap() {
             registry.add(tool).unwrap();
         }
         registry.select(["s__*"]).unwrap()
@@ -366,6 +390,13 @@ impl Setup {
 
     fn running(&self) -> usize {
         self.running.load(Ordering::Relaxed)
+    }
+}
+
+fn context() -> ToolContext {
+    ToolContext {
+        work: Some(env::temp_dir()),
+        ..ToolContext::default()
     }
 }
 
@@ -385,7 +416,7 @@ async fn a_server_that_misbehaves_before_the_run_says_why() {
         ),
         (
             Way::EndlessList,
-            "the list of its tools has more than 64 pages",
+            "the list of its tools has more than 16 pages",
         ),
         (Way::TooManyTools, "it has more than 256 tools"),
         (Way::TwoOfOneName, "it has two tools called \"t\""),
@@ -401,8 +432,8 @@ async fn a_server_that_misbehaves_before_the_run_says_why() {
         ),
     ];
     for (way, why) in table {
-        let setup = Setup::new(&[way], Share::Session);
-        let lost = setup.server.tools().await.err().unwrap();
+        let setup = Setup::new(&[way], Scope::Session);
+        let lost = setup.server.tools(&env::temp_dir()).await.err().unwrap();
         let want = format!("server s did not start: {why}");
         assert!(lost.to_string().starts_with(&want), "{way:?}: {lost}");
         setup.server.close().await;
@@ -431,6 +462,8 @@ async fn whatever_a_server_does_when_called_is_an_observation() {
         (Way::ErrorOfTheProtocol, false, "server s: xxx"),
         (Way::Asks, true, "asked"),
         (Way::Flood, true, "flooded"),
+        (Way::PingsAndIsDeaf, false, "server s has ended"),
+        (Way::Chatters, false, "server s has ended"),
         (Way::Indiscreet, true, "it is [key]"),
         (Way::NotText, false, nothing),
         (Way::Deep, false, nothing),
@@ -443,20 +476,22 @@ async fn whatever_a_server_does_when_called_is_an_observation() {
         (Way::SaysChanged, true, "called"),
     ];
     for (way, ok, text) in table {
-        let setup = Setup::new(&[Way::Good, way], Share::Session);
+        let setup = Setup::new(&[Way::Good, way], Scope::Session);
         let tools = setup.tools().await;
-        let ctx = ToolContext::default();
+        let ctx = context();
         let got = call(&tools, "s__t", json!({"a": 1}), &ctx).await;
         assert_eq!(got.ok, ok, "{way:?}: {}", got.content);
         assert!(got.content.starts_with(text), "{way:?}: {}", got.content);
         assert!(got.content.len() < 70_000, "{way:?}");
         let next = call(&tools, "s__good", json!({}), &ctx).await;
         match way {
-            Way::Dies => assert_eq!(&*next.content, "server s has ended"),
+            Way::Dies | Way::PingsAndIsDeaf | Way::Chatters => {
+                assert_eq!(&*next.content, "server s has ended")
+            }
             Way::Deaf => assert_eq!(&*next.content, nothing),
             _ => assert_eq!(&*next.content, "good", "{way:?}"),
         }
-        ctx.hosts.close().await;
+        ctx.processes.close().await;
         setup.server.close().await;
         assert_eq!(setup.running(), 0, "{way:?}");
     }
@@ -464,49 +499,116 @@ async fn whatever_a_server_does_when_called_is_an_observation() {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_does_not_read_is_ended_all_the_same() {
-    let setup = Setup::new(&[Way::Good, Way::Deaf], Share::Session);
+    let setup = Setup::new(&[Way::Good, Way::Deaf], Scope::Session);
     let tools = setup.tools().await;
-    let ctx = ToolContext::default();
+    let ctx = context();
     call(&tools, "s__t", json!({}), &ctx).await;
     let long = json!({"a": "x".repeat(1 << 20)});
     call(&tools, "s__t", long, &ctx).await;
-    ctx.hosts.close().await;
+    ctx.processes.close().await;
     assert_eq!(setup.running(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_whose_tools_change_is_lost() {
-    let setup = Setup::new(&[Way::Good, Way::Changed], Share::Session);
+    let setup = Setup::new(&[Way::Good, Way::Changed], Scope::Session);
     let tools = setup.tools().await;
-    let ctx = ToolContext::default();
+    let ctx = context();
     let got = call(&tools, "s__t", json!({}), &ctx).await;
     assert!(got.ok);
     // The notification is on its way before the answer.
     let lost = tools.ready(&ctx).await.unwrap_err();
-    assert_eq!(
-        lost,
-        HostLost::Changed {
-            server: "s".to_owned()
-        }
-    );
-    let other = Setup::new(&[Way::Good, Way::TwoOfOneName], Share::Session);
+    let changed = |what: &str| ServerLost::Changed {
+        server: "s".to_owned(),
+        what: what.to_owned(),
+    };
+    assert_eq!(lost, changed("new is new"));
+    let lost = tools.ready(&context()).await.unwrap_err();
+    assert_eq!(lost, changed("new is new"), "no session begins any more");
+    let other = Setup::new(&[Way::Good, Way::TwoOfOneName], Scope::Session);
     let tools = other.tools().await;
-    let lost = tools.ready(&ToolContext::default()).await.unwrap_err();
-    assert!(matches!(lost, HostLost::NotStarted { .. }), "{lost}");
+    let lost = tools.ready(&context()).await.unwrap_err();
+    assert_eq!(lost, changed("it has two tools called \"t\""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_of_the_run_is_asked_for_its_tools_by_each_session() {
+    let setup = Setup::new(&[Way::Good, Way::ChangesSilently], Scope::Run);
+    let tools = setup.tools().await;
+    assert!(call(&tools, "s__t", json!({}), &context()).await.ok);
+    let lost = tools.ready(&context()).await.unwrap_err();
+    assert!(matches!(lost, ServerLost::Changed { .. }), "{lost}");
+    setup.server.close().await;
+    assert_eq!(setup.running(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_of_the_run_that_hangs_is_replaced() {
+    let setup = Setup::new(&[Way::Good, Way::Deaf, Way::Good], Scope::Run);
+    let tools = setup.tools().await;
+    let ctx = context();
+    assert!(!call(&tools, "s__t", json!({}), &ctx).await.ok);
+    assert!(call(&tools, "s__t", json!({}), &ctx).await.ok, "by another");
+    assert_eq!(setup.running(), 1);
+    setup.server.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn starts_that_come_to_nothing_give_their_slots_back() {
+    for share in [Scope::Session, Scope::Run] {
+        let ways = [&[Way::Good][..], &[Way::Silent; 6], &[Way::Good]].concat();
+        let setup = Setup::new(&ways, share);
+        let tools = setup.tools().await;
+        let began = tokio::time::Instant::now();
+        let contexts: Vec<_> = (0..6).map(|_| context()).collect();
+        let tries = contexts.iter().map(|ctx| tools.ready(ctx));
+        for lost in futures_util::future::join_all(tries).await {
+            assert!(
+                matches!(lost, Err(ServerLost::NotStarted { .. })),
+                "{lost:?}"
+            );
+        }
+        let waited = began.elapsed().as_secs();
+        // Two at a time; those who wait for the process of a run wait for one of its starts.
+        let want = if share == Scope::Run { 30 } else { 90 };
+        assert_eq!(waited / 30 * 30, want, "{waited}");
+        let starts = if share == Scope::Run { 6 } else { 1 };
+        for _ in 1..starts {
+            assert!(tools.ready(&context()).await.is_err());
+        }
+        assert!(call(&tools, "s__t", json!({}), &context()).await.ok);
+        setup.server.close().await;
+        assert_eq!(setup.running(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_dropped_while_it_waits_leaves_nothing() {
+    let ways = [Way::Good, Way::Silent, Way::Silent, Way::Good];
+    let setup = Setup::new(&ways, Scope::Session);
+    let tools = setup.tools().await;
+    let contexts: Vec<_> = (0..4).map(|_| context()).collect();
+    // Two start, and two wait for a slot.
+    let waiting = futures_util::future::join_all(contexts.iter().map(|ctx| tools.ready(ctx)));
+    let dropped = tokio::time::timeout(Duration::from_secs(1), waiting).await;
+    assert!(dropped.is_err());
+    assert!(call(&tools, "s__t", json!({}), &context()).await.ok);
+    setup.server.close().await;
+    assert_eq!(setup.running(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_session_has_a_process_and_no_more_than_may_be() {
-    let setup = Setup::new(&[Way::Good], Share::Session);
+    let setup = Setup::new(&[Way::Good], Scope::Session);
     let tools = setup.tools().await;
     let sessions = (0..10).map(async |n| {
-        let ctx = ToolContext::default();
+        let ctx = context();
         for _ in 0..3 {
             assert!(call(&tools, "s__t", json!({}), &ctx).await.ok);
         }
         // Some are killed.
         match n % 2 {
-            0 => ctx.hosts.close().await,
+            0 => ctx.processes.close().await,
             _ => drop(ctx),
         }
     });
@@ -525,20 +627,20 @@ async fn each_session_has_a_process_and_no_more_than_may_be() {
 
 #[tokio::test(start_paused = true)]
 async fn a_process_of_the_run_is_started_again_and_a_sessions_own_is_not() {
-    for (share, again) in [(Share::Run, true), (Share::Session, false)] {
+    for (share, again) in [(Scope::Run, true), (Scope::Session, false)] {
         let setup = Setup::new(&[Way::Good, Way::Dies, Way::Good], share);
         let tools = setup.tools().await;
-        let (one, other) = (ToolContext::default(), ToolContext::default());
+        let (one, other) = (context(), context());
         assert!(!call(&tools, "s__t", json!({}), &one).await.ok);
         assert_eq!(call(&tools, "s__t", json!({}), &one).await.ok, again);
         assert!(call(&tools, "s__t", json!({}), &other).await.ok);
-        one.hosts.close().await;
+        one.processes.close().await;
         assert!(
             call(&tools, "s__t", json!({}), &other).await.ok,
             "it is not the other's"
         );
-        other.hosts.close().await;
-        assert_eq!(setup.running(), usize::from(share == Share::Run));
+        other.processes.close().await;
+        assert_eq!(setup.running(), usize::from(share == Scope::Run));
         setup.server.close().await;
         assert_eq!(setup.running(), 0);
     }
@@ -546,19 +648,19 @@ async fn a_process_of_the_run_is_started_again_and_a_sessions_own_is_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_process_works_in_the_sessions_folder() {
-    let setup = Setup::new(&[Way::Good], Share::Session);
+    let setup = Setup::new(&[Way::Good], Scope::Session);
     let tools = setup.tools().await;
     let folder = tempfile::tempdir().unwrap();
     let ctx = ToolContext {
         folder: Some(folder.path().to_owned()),
-        ..ToolContext::default()
+        ..context()
     };
     let said = call(&tools, "s__t", json!({"folder": true}), &ctx).await;
     assert_eq!(
         &*said.content, ". is not ./a",
         "it is another one in each run"
     );
-    ctx.hosts.close().await;
+    ctx.processes.close().await;
     assert_eq!(setup.folders.lock().unwrap()[1], folder.path());
     assert!(folder.path().exists());
 }

@@ -38,7 +38,15 @@ impl Tool for McpTool {
     }
 
     fn call<'a>(&'a self, args: &'a Value, ctx: &'a ToolContext) -> BoxFuture<'a, Observation> {
-        let args = args.as_object().cloned().unwrap_or_default();
-        Box::pin(self.server.call(&self.name, args, &ctx.hosts))
+        match args.as_object() {
+            Some(args) => {
+                let call = self.server.call(&self.name, args.clone(), &ctx.processes);
+                Box::pin(call)
+            }
+            None => {
+                let error = Observation::error("the arguments are no JSON object");
+                Box::pin(std::future::ready(error))
+            }
+        }
     }
 }
