@@ -88,8 +88,14 @@ impl Done {
             .iter()
             .map(|why| format!("parked: {why}\n"))
             .collect();
-        let next = match self.exit() {
-            Exit::Incomplete => format!("\n`farm resume {}` goes on with it", shell(&self.spec)),
+        let next = match (self.exit(), self.wind_down) {
+            (Exit::Incomplete, Some(WindDown::Tools)) => format!(
+                "\n`farm resume {}` goes on with it once the server has its tools again",
+                shell(&self.spec)
+            ),
+            (Exit::Incomplete, _) => {
+                format!("\n`farm resume {}` goes on with it", shell(&self.spec))
+            }
             _ => String::new(),
         };
         format!(

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -178,10 +178,14 @@ fn server(audit: &mut Audit<'_>, at: &Name) -> Result<Option<McpServer>> {
 }
 
 /// A file by its digest. A folder by its name: it may hold anything, also what changes.
-fn meaning_of(path: &Path) -> std::io::Result<Value> {
-    if fs::metadata(path)?.is_dir() {
+fn meaning_of(path: &Path) -> io::Result<Value> {
+    let found = fs::metadata(path)?;
+    if found.is_dir() {
         let name = path.file_name().unwrap_or_default();
         return Ok(json!({ "folder": name.to_string_lossy() }));
+    }
+    if !found.is_file() {
+        return Err(io::Error::other("it is neither a file nor a folder"));
     }
     Ok(json!({ "sha256": sha256_hex(&fs::read(path)?) }))
 }

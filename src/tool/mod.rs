@@ -59,8 +59,7 @@ pub struct ToolContext {
     pub files: Option<Arc<cap_std::fs::Dir>>,
     /// The path of that folder.
     pub folder: Option<PathBuf>,
-    /// Where processes of servers have folders of their own, if there is none; none: where the system
-    /// has such folders.
+    /// Where folders are made for processes of servers that have none of the session's.
     pub work: Option<PathBuf>,
     /// The processes of servers that it has.
     pub processes: Processes,

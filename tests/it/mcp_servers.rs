@@ -51,12 +51,11 @@ impl Place {
             "farm.toml",
             format!(
                 "session.tools = [\"s__*\"]\n\
-                 models.scripted = {{ kind = \"scripted\", latency_ms = {{LATENCY}} }}\n\
+                 models.scripted = {{ kind = \"scripted\", latency_ms = 0 }}\n\
                  [tools.mcp.s]\n\
                  command = [\"sh\", \"./server\"]\n\
                  env = [\"PATH\", \"FARM_TEST_MARK\"]\n{keys}\n"
-            )
-            .replace("{LATENCY}", "0"),
+            ),
         );
         place
     }
@@ -179,8 +178,11 @@ fn nor_after_two_signals_or_a_kill() {
         let mut run = place.begin(&["--seeds", "4"]);
         run.until("in flight");
         place.until(|left| left.iter().any(|command| command.starts_with("sleep")));
-        for signal in signals {
-            run.signal(signal);
+        run.signal(signals[0]);
+        if let [_, second] = signals {
+            run.until("winding down: sessions in flight finish");
+            run.signal(second);
+            run.until("interrupted: sessions in flight are dropped");
         }
         run.end();
         if signals == ["KILL"] {
@@ -292,7 +294,8 @@ fn a_server_that_does_not_start_says_why_before_anything_runs() {
 #[test]
 fn one_that_does_not_start_again_fails_its_sessions_alone() {
     // The first start is before the run, in a folder of its own.
-    let place = Place::new("[ -e $FARM_TEST_MARK/run ] && exit 1; exec $farm mcp", "");
+    let down = "[ -e $FARM_TEST_MARK/run ] && [ ! -e $FARM_TEST_MARK/is-up ] && exit 1";
+    let place = Place::new(&format!("{down}; exec $farm mcp"), "");
     let said = place.run(&["--case", "sum"]).exits(3);
     assert!(said.stdout.contains("errored"), "{}", said.stdout);
     let end = place
@@ -303,7 +306,13 @@ fn one_that_does_not_start_again_fails_its_sessions_alone() {
     assert_eq!(end["status"], "crashed");
     let error = end["error"].as_str().unwrap();
     assert!(error.starts_with("server s did not start: "), "{error}");
-    place.server("exec $farm mcp");
+    // Where it starts again, the session begins anew.
+    fs::write(place.0.path("is-up"), "").unwrap();
+    place.farm(&["resume", "run"]).exits(0);
+    assert_eq!(
+        place.0.lines("run/traces/scripted/sum.jsonl")[0]["attempt"],
+        3
+    );
 }
 
 #[test]
@@ -311,7 +320,7 @@ fn tools_that_change_stop_a_run() {
     let later = "[ -e $FARM_TEST_MARK/run ] && exec $farm mcp --tools calculator,file_read";
     let place = Place::new(&format!("{later}; exec $farm mcp --tools calculator"), "");
     let said = place.run(&["--seeds", "5"]).exits(3);
-    let why = "the tools of server s are not those that the run began with";
+    let why = "the tools of server s are not those that the run began with: file_read is new";
     assert!(said.stderr.contains(why), "{}", said.stderr);
     assert!(
         said.stderr.contains("its tools have changed"),
@@ -379,7 +388,12 @@ fn the_key_of_a_model_is_refused() {
         .replace("\"PATH\",", "\"PATH\", \"A_KEY\",");
     let model = "[models.live]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\napi_key_env = \"A_KEY\"\n";
     place.0.write("farm.toml", config + model);
-    let said = place.run(&[]).exits(2);
+    let mut command = crate::support::farm();
+    command
+        .args(RUN)
+        .args(["--config", "farm.toml"])
+        .env("A_KEY", "sk-0123456789");
+    let said = place.0.command(&mut command).exits(2);
     let why = "farm.toml:5:7: tools.mcp.s.env: A_KEY holds the key of model live; no server may have it: take it out";
     assert!(said.stderr.contains(why), "{}", said.stderr);
 }

@@ -10,9 +10,10 @@ pub const SEPARATOR: &str = "__";
 /// The longest name that providers take.
 const MAX: usize = 64;
 
-/// The names of a server's tools in farm: `SERVER__TOOL`, in the order of `tools`, which differ from
-/// one another. Providers take `[A-Za-z0-9_-]{1,64}`: a dot becomes `_`, a name that is too long is
-/// cut, and ends, like one that another tool has already, with a digest of what it was.
+/// The names of a server's tools in farm: `SERVER__TOOL`, in the order of `tools`, no two of which are
+/// the same. Providers take `[A-Za-z0-9_-]{1,64}`: a dot becomes `_`, a name that is too long is
+/// cut, and ends, like one that another tool has already, with a digest of what it was. Two are the same
+/// afterwards only if a server goes out of its way; the registry refuses it then.
 pub(super) fn names(server: &str, tools: &[&str]) -> Vec<String> {
     let full: Vec<String> = tools
         .iter()
