@@ -67,8 +67,14 @@ impl Handler {
         }
     }
 
-    /// Runs a call as a session does: only if the verifiers let it.
-    async fn run(&self, call: &Call, context: &ToolContext) -> Observation {
+    /// Runs a call as a session does: only if the verifiers let it. It is dropped when its request is
+    /// cancelled, or all are.
+    async fn run(
+        &self,
+        number: u64,
+        call: &Call,
+        context: &ToolContext,
+    ) -> Result<Observation, ErrorData> {
         let tools = &self.server.tools;
         let judgments = self.verifiers.pre_act(&Context {
             item: Item::Call(call),
@@ -79,29 +85,36 @@ impl Handler {
             observation: None,
         });
         if let Some(blocked) = verify::blocked(&judgments) {
-            return blocked;
+            return Ok(blocked);
         }
-        match (tools.get(&call.tool), &call.args) {
-            (Some(entry), Ok(args)) => {
-                if let Some(server) = entry.tool().server()
-                    && let Err(lost) = server.ready(context).await
-                {
-                    return Observation::error(lost.to_string());
-                }
-                entry.tool().call(args, context).await
-            }
+        let (Some(entry), Ok(args)) = (tools.get(&call.tool), &call.args) else {
             // The schema verifier has blocked it.
-            _ => Observation::error(tools.unknown(&call.tool)),
+            return Ok(Observation::error(tools.unknown(&call.tool)));
+        };
+        let called = async {
+            if let Some(server) = entry.tool().server()
+                && let Err(lost) = server.ready(context).await
+            {
+                return Observation::error(lost.to_string());
+            }
+            entry.tool().call(args, context).await
+        };
+        let _runs = self.requests.runs(number);
+        tokio::select! {
+            biased;
+            () = self.dropped(number) => Ok(Observation::error("not done: the server ends")),
+            done = unless_it_panics(called) => done,
         }
     }
 
     /// The same for one that reports its progress under `token`, all of it before the result.
     async fn told(
         &self,
+        number: u64,
         call: &Call,
         token: ProgressToken,
         client: &Peer<RoleServer>,
-    ) -> Observation {
+    ) -> Result<Observation, ErrorData> {
         let (say, reports) = channel(REPORTS);
         let to = say.downgrade();
         let context = ToolContext {
@@ -112,16 +125,32 @@ impl Handler {
             }),
             ..self.server.context.clone()
         };
-        let mut telling = pin!(tell(reports, token, client));
-        let observation = tokio::select! {
-            observation = self.run(call, &context) => observation,
-            // Not before its sender is gone.
-            () = &mut telling => Observation::error("not done: its progress cannot be told"),
+        let running = async {
+            let done = self.run(number, call, &context).await;
+            // Whatever the tool has left behind, nobody listens to it.
+            drop(say);
+            done
         };
-        // Whatever the tool has left behind, nobody listens to it.
-        drop(say);
-        telling.await;
-        observation
+        tokio::join!(running, tell(reports, token, client)).0
+    }
+
+    /// Waits until a request is not to go on. Of one that was cancelled nobody is told any more.
+    async fn dropped(&self, number: u64) {
+        if let Some(cancelled) = self.requests.cancelled(number) {
+            cancelled.cancelled().await;
+        }
+    }
+
+    /// Who answers: results of the newer era say so, which has no handshake.
+    fn signature(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
+        let is_newer = context
+            .protocol_version()
+            .is_some_and(|version| !version.has_initialize());
+        is_newer.then(|| {
+            let Server { name, version, .. } = &self.server;
+            let info = json!({"name": name, "version": version});
+            MetaObject([(SERVER_INFO.to_owned(), info)].into_iter().collect())
+        })
     }
 }
 
@@ -191,20 +220,11 @@ impl ServerHandler for Handler {
         let args = request.arguments.unwrap_or_default();
         let call = Call::with_object(request.name.into_owned(), args);
         let token = context.meta.get_progress_token();
-        let done = async {
-            match token {
-                Some(token) => self.told(&call, token, &context.peer).await,
-                None => self.run(&call, &self.server.context).await,
-            }
-        };
         let number = number(&context.id);
-        let runs = self.requests.runs(number);
-        let observation = tokio::select! {
-            biased;
-            () = self.dropped(number) => Observation::error("not done: the server ends"),
-            observation = unless_it_panics(done) => observation?,
+        let observation = match token {
+            Some(token) => self.told(number, &call, token, &context.peer).await?,
+            None => self.run(number, &call, &self.server.context).await?,
         };
-        drop(runs);
         let mut result = result(&observation);
         result.meta = self.signature(&context);
         Ok(result.into())
@@ -225,27 +245,6 @@ impl ServerHandler for Handler {
             format!("no method {method:?}"),
             None,
         ))
-    }
-}
-
-impl Handler {
-    /// Who answers: results of the newer era say so, which has no handshake.
-    fn signature(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
-        let is_newer = context
-            .protocol_version()
-            .is_some_and(|version| !version.has_initialize());
-        is_newer.then(|| {
-            let Server { name, version, .. } = &self.server;
-            let info = json!({"name": name, "version": version});
-            MetaObject([(SERVER_INFO.to_owned(), info)].into_iter().collect())
-        })
-    }
-
-    /// Waits until a request is not to go on. Of one that was cancelled nobody is told any more.
-    async fn dropped(&self, number: u64) {
-        if let Some(cancelled) = self.requests.cancelled(number) {
-            cancelled.cancelled().await;
-        }
     }
 }
 

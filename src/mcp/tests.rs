@@ -195,6 +195,11 @@ async fn tools_are_listed_in_their_order_with_the_schemas_of_the_loop() {
             assert_eq!(tool["annotations"]["idempotentHint"], true);
             assert_eq!(tool["annotations"]["openWorldHint"], false);
             assert_eq!(tool["outputSchema"]["required"], json!(["result"]));
+            for schema in [&tool["inputSchema"], &tool["outputSchema"]] {
+                assert!(jsonschema::meta::is_valid(schema), "{schema}");
+                assert_eq!(schema["type"], "object");
+                assert_eq!(schema["additionalProperties"], false);
+            }
         }
         let info = &listed["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
         assert_eq!(info == "farm", version == MODERN);
@@ -340,8 +345,14 @@ async fn lines_that_are_no_messages_are_answered() {
             assert_eq!(answer["error"]["code"], code, "{line}");
             assert!(answer.get("id").is_none());
         }
-        client.send(&"x".repeat(5 << 20)).await;
-        assert_eq!(client.next().await["error"]["code"], -32700);
+        let mut longest = call(version, 1, "calculator", json!({"expression": ""})).to_string();
+        let blanks = line::MAX - longest.len();
+        longest.push_str(&" ".repeat(blanks));
+        client.send(&longest).await;
+        assert_eq!(client.next().await["id"], 1);
+        client.send(&(longest + " ")).await;
+        let answer = client.next().await;
+        assert_eq!(answer["error"]["message"], "the line is longer than 4 MiB");
         client.send("").await;
         client.send("\r").await;
         let answer = client

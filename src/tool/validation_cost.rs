@@ -145,6 +145,7 @@ impl<'a> Walk<'a> {
                 Value::Object(members) => 1 + members.len(),
                 _ => 1,
             })?;
+            self.spend(length(keyword, value, at.instance))?;
             for schema in in_place(self.root, keyword, value) {
                 let validated = Visit { schema, ..at }.deeper();
                 let plain = Visit {
@@ -242,6 +243,40 @@ impl Visit<'_> {
         let depth = self.depth + 1;
         Self { depth, ..self }
     }
+}
+
+/// What a keyword costs the more, the longer what it looks at is: in checks, of which one takes as long
+/// as some eight bytes of a text against a short pattern.
+fn length(keyword: &str, value: &Value, instance: &Value) -> usize {
+    let against = |pattern: &str, bytes: usize| bytes / 8 * (1 + pattern.len() / 32);
+    match (keyword, value, instance) {
+        ("pattern", Value::String(pattern), Value::String(text)) => against(pattern, text.len()),
+        ("patternProperties", Value::Object(schemas), Value::Object(members)) => {
+            let names = members.keys().map(String::len).sum();
+            schemas.keys().map(|pattern| against(pattern, names)).sum()
+        }
+        ("minLength" | "maxLength", _, Value::String(text)) => text.len() / 64,
+        ("const" | "enum" | "uniqueItems", _, instance) => size(instance) / 8,
+        _ => 0,
+    }
+}
+
+/// The bytes of an instance, and one for each of its parts.
+fn size(instance: &Value) -> usize {
+    let (mut open, mut bytes) = (vec![instance], 0);
+    while let Some(value) = open.pop() {
+        bytes += 1;
+        match value {
+            Value::String(text) => bytes += text.len(),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => {
+                bytes += members.keys().map(String::len).sum::<usize>();
+                open.extend(members.values());
+            }
+            _ => {}
+        }
+    }
+    bytes
 }
 
 /// The schemas that a keyword puts to the instance itself.

@@ -76,7 +76,7 @@ async fn a_stop_ends_it_also_if_nobody_reads() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stop_answers_what_is_open() {
     let mut client = Client::start();
     let hangs = call(MODERN, 1, "hangs", json!({}));

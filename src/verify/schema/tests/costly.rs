@@ -49,12 +49,21 @@ fn bombs_are_not_lit() {
         }},
     });
     let integer = json!({"type": "integer"});
+    // Little is asked, but of a long text.
+    let long = |end| {
+        let asks = definitions(13, end, twice("allOf"));
+        json!({"type": "object", "properties": {"a": asks}, "$defs": asks["$defs"]})
+    };
+    let text = json!({"a": "abc".repeat(20_000)});
     let table = [
         (definitions(40, json!({}), twice("allOf")), json!({})),
         (definitions(40, integer.clone(), twice("anyOf")), json!({})),
         (definitions(40, integer, twice("oneOf")), json!({})),
         (tree, deep(60)),
         (closed, deep(60)),
+        (long(json!({"pattern": "(a|b|c)*d(a|b|c)*e"})), text.clone()),
+        (long(json!({"const": "x"})), text.clone()),
+        (long(json!({"maxLength": 9})), text),
     ];
     for (schema, args) in table {
         assert_eq!(said(schema, args), TOO_COSTLY);
