@@ -26,8 +26,10 @@ use tokio::{
 
 use super::sweep;
 
-/// What a program is given to end by itself, first when its input has ended, then after SIGTERM.
+/// What a program is given to end by itself when its input has ended.
 const GRACE: Duration = Duration::from_millis(200);
+/// And then, after SIGTERM: some have to end others elsewhere, as a client of containers.
+const LAST_GRACE: Duration = Duration::from_secs(1);
 /// How long the keeper tries to end what is left, before it gives up: what hangs in the kernel, or
 /// has become another user's, cannot be killed.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -59,7 +61,7 @@ pub struct NotKept {
 /// The program has the keeper's streams, environment and folder. It ends by itself, or is ended when
 /// nobody holds the other end of its input any more, when the parent of the keeper has ended, or at
 /// SIGTERM, SIGINT, SIGHUP or SIGQUIT: after 200 ms it gets SIGTERM, its whole group with it, after
-/// 200 ms more it is killed. In either case what it has started and left behind is killed then. It
+/// a second more it is killed. In either case what it has started and left behind is killed then. It
 /// takes at most some 6 s in all.
 ///
 /// Returns the exit code of the program, or 128 and the signal that ended it.
@@ -147,7 +149,7 @@ impl Kept {
             // Not reaped: its number is its own. The group may have others, or not have it.
             sweep::signal_group(self.program.as_raw_pid(), Kind::TERM);
             sweep::signal(self.program.as_raw_pid(), Kind::TERM);
-            drop(timeout(GRACE, self.ended()).await);
+            drop(timeout(LAST_GRACE, self.ended()).await);
         }
     }
 

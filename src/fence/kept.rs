@@ -208,8 +208,8 @@ async fn end(keeper: Pid, ends: &mut Signal) -> bool {
             Ok(Some(status)) => return status.exited(),
             Ok(None) => drop(ends.recv().await),
             Err(Errno::INTR) => {}
-            // Somebody else has reaped it.
-            Err(_) => return false,
+            // Somebody else has reaped it: its number may be another's by now.
+            Err(_) => return true,
         }
     }
 }

@@ -15,7 +15,7 @@ use farm::fence::{KEEP, Keeper, Kept, Launch, NOT_FOUND, NOT_STARTED};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::{Background, Folder, PATIENCE};
+use crate::support::{Background, Folder, PATIENCE, marked};
 
 /// Starts five processes that mean to stay: a plain child, one in a session of its own with a child,
 /// an orphan in a session of its own, and one that is stopped. None of them minds SIGTERM.
@@ -78,14 +78,7 @@ impl Place {
 
     /// The marked processes, dead ones left out: a keeper's and its program's among them.
     fn alive(&self) -> Vec<i32> {
-        let pids = fs::read_dir("/proc").unwrap().flatten();
-        let pids = pids.filter_map(|e| e.file_name().to_str()?.parse().ok());
-        pids.filter(|pid| {
-            let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            let mut variables = environ.split(|b| *b == 0);
-            variables.any(|v| v == self.mark.as_bytes())
-        })
-        .collect()
+        marked(&self.mark)
     }
 
     /// Waits until there are so many.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     running::Running,
-    support::{Folder, PATIENCE, RUN, Said},
+    support::{Folder, PATIENCE, RUN, Said, marked},
 };
 
 /// Leaves processes behind that mean to stay, then serves.
@@ -98,14 +98,11 @@ impl Place {
     /// The processes of servers, keepers among them.
     fn left(&self) -> Vec<String> {
         let mark = format!("FARM_TEST_MARK={}", self.mark());
-        let processes = fs::read_dir("/proc").unwrap().flatten();
-        let marked = processes.filter_map(|process| {
-            let environ = fs::read(process.path().join("environ")).ok()?;
-            let has_mark = environ.split(|b| *b == 0).any(|v| v == mark.as_bytes());
-            let command = fs::read_to_string(process.path().join("cmdline")).ok()?;
-            (has_mark && !command.contains("cases.jsonl")).then(|| command.replace('\0', " "))
+        let commands = marked(&mark).into_iter().filter_map(|pid| {
+            let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+            (!command.contains("cases.jsonl")).then(|| command.replace('\0', " "))
         });
-        marked.collect()
+        commands.collect()
     }
 
     #[track_caller]
