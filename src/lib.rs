@@ -13,7 +13,8 @@
 //! - [`model`] answers: [`model::wire`] writes the chat dialect, [`model::normalise`] reads any
 //!   provider's reply, [`model::scripted`] answers from a script; [`mock`] serves scripts over HTTP,
 //!   with the faults that live models have.
-//! - [`verify`] judges each step, [`tool`] runs it; [`mcp`] serves the same tools to other clients.
+//! - [`verify`] judges each step, [`tool`] runs it; [`fence`] starts the programs that tools need, and
+//!   ends all that came of them; [`mcp`] serves the same tools to other clients.
 //! - [`store`] makes it durable: one thread that writes, readers beside it, traces out of it.
 //! - [`score`] alone holds the sealed halves, and judges finished sessions.
 //! - [`aggregate`] counts, and computes the figures with the pure formulas of [`stats`]; afterwards
@@ -39,6 +40,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod error;
+pub mod fence;
 #[cfg(test)]
 #[path = "../tests/it/golden_table.rs"]
 mod golden;

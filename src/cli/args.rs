@@ -1,7 +1,7 @@
 mod mcp;
 mod mock;
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -9,7 +9,7 @@ use clap_complete::Shell;
 pub use mcp::McpArgs;
 pub use mock::MockArgs;
 
-use crate::stats::planning::POWER;
+use crate::{fence::KEEP, stats::planning::POWER};
 
 /// Runs an agent many times, in parallel, and says how good it is with honest error bars.
 #[derive(Debug, Parser)]
@@ -63,6 +63,9 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
+    /// Run a program and end all that it leaves behind; farm starts its child processes this way
+    #[command(name = KEEP, hide = true)]
+    Keep(KeepArgs),
 }
 
 const EXIT_CODES: &str = "\
@@ -473,4 +476,12 @@ pub struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     pub shell: Shell,
+}
+
+/// `farm __keep`.
+#[derive(Debug, Args)]
+pub struct KeepArgs {
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
 }

@@ -29,6 +29,7 @@ pub(super) fn refuse(before: &Opened, ready: &Ready, cases: &Path) -> Result<()>
         let [from, to] = digests.map(|d| d.get(name).map(|sha256| json!(sha256)));
         let file = match name {
             "sealed" => &ready.sealed_file,
+            _ if name.starts_with("tools of server ") => Path::new("config"),
             _ => cases,
         };
         // A run may gain a scorer. Cases are told one by one, prompts with the config.

@@ -81,6 +81,7 @@ impl Done {
             Some(WindDown::Deadline) => "the run was ended early, since its time was up; ",
             Some(WindDown::Breaker) => "the run was ended early, since too many sessions crashed; ",
             Some(WindDown::Money) => "the run was ended early, since it has spent what it may; ",
+            Some(WindDown::Tools) => "the run was ended early, since its tools have changed; ",
         };
         let parked: String = self
             .parked

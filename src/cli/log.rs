@@ -33,33 +33,22 @@ pub(super) fn init(cli: &Cli) -> Result<()> {
         2 => Level::DEBUG,
         _ => Level::TRACE,
     };
-    // What the MCP library warns of is what a client or a server did, and they are told: it is of
-    // interest where farm tells more than it must.
-    let of_rmcp = match cli.log.verbose {
-        0 => LevelFilter::OFF,
-        1 => LevelFilter::WARN,
-        2 => LevelFilter::INFO,
-        _ => LevelFilter::TRACE,
-    };
-    let targets = Targets::new()
-        .with_default(level)
-        .with_target("rmcp", of_rmcp);
     let builder = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_target(false)
         // A log that cannot be written is no reason to fill the terminal.
         .log_internal_errors(false);
+    // What the MCP library tells is what clients and servers sent, secrets among it; what they did
+    // wrong they are told, or a run is.
+    let filter = Targets::new()
+        .with_default(level)
+        .with_target("rmcp", LevelFilter::OFF);
     match &cli.log.log {
         Some(path) => {
-            let file = open(path, &cli.command)?;
-            let builder = builder.with_writer(Mutex::new(file));
-            builder.finish().with(targets).init();
+            let file = Mutex::new(open(path, &cli.command)?);
+            builder.with_writer(file).finish().with(filter).init();
         }
-        None => builder
-            .with_writer(io::stderr)
-            .finish()
-            .with(targets)
-            .init(),
+        None => builder.with_writer(io::stderr).finish().with(filter).init(),
     }
     panic::set_hook(Box::new(|info| {
         let at = info.location().map(ToString::to_string).unwrap_or_default();

@@ -8,6 +8,7 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
+use futures_util::future::join_all;
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
@@ -18,7 +19,7 @@ use super::{
     args::McpArgs,
     exit::{Exit, say},
     recordings::Recordings,
-    setup,
+    setup, tools,
 };
 use crate::{
     config::{self, ConfigFile, Sources},
@@ -29,7 +30,7 @@ use crate::{
 
 /// `farm mcp`. Nothing but the protocol goes to stdout.
 pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
-    let registry = registry(args.config.as_deref())?;
+    let registry = registry(args)?;
     let all: Vec<&str> = match args.tools.is_empty() {
         true => registry.names().collect(),
         false => args.tools.iter().map(String::as_str).collect(),
@@ -40,6 +41,7 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
     let files = args.files.as_deref().map(folder).transpose()?;
     let context = ToolContext {
         files,
+        folder: args.files.clone(),
         ..ToolContext::default()
     };
     let server = Server {
@@ -57,7 +59,12 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
     let served = runtime.block_on(async {
         stop_at_a_signal(&stop)?;
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        mcp::serve(server, input, output, stop).await
+        let hosts = server.context.hosts.clone();
+        let servers: Vec<_> = server.tools.servers().cloned().collect();
+        let served = mcp::serve(server, input, output, stop).await;
+        hosts.close().await;
+        join_all(servers.iter().map(|server| server.close())).await;
+        served
     });
     // A read of stdin cannot be broken off. Non-blocking pipes could be, but not every client hands
     // out pipes: Node's children have sockets.
@@ -65,8 +72,8 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
     served.map(|()| Exit::Done)
 }
 
-fn registry(file: Option<&Path>) -> Result<Registry> {
-    let Some(file) = file else {
+fn registry(args: &McpArgs) -> Result<Registry> {
+    let Some(file) = &args.config else {
         return tool::builtin(&BuiltinOptions::default())
             .internal(|| "the built-in tools cannot be registered".to_owned());
     };
@@ -79,7 +86,8 @@ fn registry(file: Option<&Path>) -> Result<Registry> {
         known: setup::KNOWN,
         recordings: &Recordings::default(),
     })?;
-    setup::registry(&config)
+    let is_used = |server: &str| args.tools.is_empty() || tools::is_named(server, &args.tools);
+    tools::tools(&config, is_used).map(|tools| tools.registry)
 }
 
 fn folder(path: &Path) -> Result<Arc<Dir>> {

@@ -15,6 +15,7 @@ mod forecast;
 mod gates;
 mod hooks;
 mod init;
+mod keep;
 mod keys;
 mod leaks;
 mod live;
@@ -43,6 +44,7 @@ mod signals;
 mod starter;
 mod status;
 mod summary;
+mod tools;
 mod trace;
 mod work;
 
@@ -70,7 +72,7 @@ pub fn main() -> ExitCode {
         }
     };
     match dispatch(cli) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => exit,
         Err(error) => {
             exit::complain(&error);
             Exit::from(&error).into()
@@ -78,9 +80,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
-    log::init(&cli)?;
-    match cli.command {
+fn dispatch(cli: Cli) -> crate::error::Result<ExitCode> {
+    // A keeper's streams are those of its program.
+    if !matches!(cli.command, Command::Keep(_)) {
+        log::init(&cli)?;
+    }
+    let exit = match cli.command {
+        Command::Keep(args) => return Ok(keep::keep(&args)),
         Command::Run(args) => run::run(&args),
         Command::Resume(args) => resume::resume(&args),
         Command::Report(args) => report::report(&args),
@@ -97,5 +103,6 @@ fn dispatch(cli: Cli) -> crate::error::Result<Exit> {
         Command::Mcp(args) => mcp::mcp(&args),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
-    }
+    };
+    exit.map(ExitCode::from)
 }

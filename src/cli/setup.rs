@@ -7,7 +7,6 @@ use std::{
     sync::Arc,
 };
 
-use cap_std::{ambient_authority, fs::Dir};
 use serde_json::{Value, json};
 
 use super::{
@@ -16,6 +15,7 @@ use super::{
     models::{self, Makings},
     recordings::Recordings,
     request::{Request, SEALED_FOLDER},
+    tools,
 };
 use crate::{
     config::{
@@ -28,7 +28,7 @@ use crate::{
     score::{self, SealedSuite},
     session::StepJudge,
     store::Durability,
-    tool::{self, BuiltinOptions, Registry},
+    tool,
     verify::{self, Verifiers, VerifiersError},
 };
 
@@ -138,8 +138,10 @@ pub(super) fn read(request: &Request) -> Result<Inputs> {
     if !exposed.is_empty() {
         return Err(Error::problems(exposed));
     }
+    let known = config.tool_names(&tool::BUILTIN);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let rules = CaseRules {
-        tools: &tool::BUILTIN,
+        tools: &known,
         guard: &guard,
     };
     let lines = config::load_cases(&request.cases, rules);
@@ -206,7 +208,7 @@ pub(super) fn prepare(request: &Request) -> Result<Ready> {
 /// When nothing is selected, or a scripted model has no script for a session.
 pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
     let Inputs {
-        config,
+        mut config,
         cases,
         scripts,
         sealed,
@@ -218,9 +220,9 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         .map(|(line, case)| (case.id.clone(), *line))
         .collect();
     let cases = cases.into_iter().map(|(_, case)| case).collect();
-    let cases = request.pick.from(cases, &request.cases)?;
-    let digests = digests(request, &config, &cases, sealed.as_ref())?;
-    let registry = registry(&config)?;
+    let mut cases = request.pick.from(cases, &request.cases)?;
+    let mut digests = digests(request, &config, &cases, sealed.as_ref())?;
+    let registry = tools::of_run(&mut config, &mut cases, &mut digests)?;
     let place = |case: &CaseId| {
         (
             request.cases.as_path(),
@@ -347,25 +349,6 @@ fn digests(
         );
     }
     Ok(digests)
-}
-
-pub(super) fn registry(config: &Resolved) -> Result<Registry> {
-    let pages = config.tools.web_fetch_pages.as_ref().map(|pages| {
-        let path = &pages.folder.path;
-        Dir::open_ambient_dir(path, ambient_authority())
-            .map(Arc::new)
-            .input(|| {
-                format!(
-                    "the folder of canned pages, {}, cannot be opened",
-                    path.display()
-                )
-            })
-    });
-    let options = BuiltinOptions {
-        file_read_max_bytes: config.tools.file_read_max_bytes,
-        pages: pages.transpose()?,
-    };
-    tool::builtin(&options).internal(|| "the built-in tools cannot be registered".to_owned())
 }
 
 fn verifiers(config: &Resolved) -> Result<Verifiers, VerifiersError> {

@@ -9,7 +9,8 @@ use toml::{
 };
 
 use super::{
-    keys::{self, Found},
+    keys::{self, Found, KEYS, Key},
+    mcp,
     settings::{Name, Origin, Settings, show},
 };
 use crate::{
@@ -109,15 +110,22 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes the name of a model or variant.
+    /// Notes the name of a model, a variant or a server.
     fn name(&mut self, path: &[String], origin: &Origin) {
-        let [section, name] = path else { return };
-        let Some(section) = ["models", "variants"].into_iter().find(|s| s == section) else {
+        let Some((name, section)) = path.split_last() else {
             return;
         };
-        if let Err(e) = VariantName::new(name) {
-            self.problems.push(origin.problem(e.to_string()));
-        }
+        let section = section.join(".");
+        let mut sections = KEYS.iter().filter_map(Key::section);
+        let Some(section) = sections.find(|s| *s == section) else {
+            return;
+        };
+        let wrong = match section {
+            mcp::SECTION => mcp::check_name(name).err(),
+            _ => VariantName::new(name).err().map(|e| e.to_string()),
+        };
+        self.problems
+            .extend(wrong.map(|wrong| origin.problem(wrong)));
         self.settings.names.push(Name {
             section,
             name: name.clone(),

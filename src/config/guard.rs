@@ -142,6 +142,16 @@ impl Resolved {
                 tell(&["tools", "web_fetch", "pages"], message);
             }
         }
+        for server in &self.tools.mcp {
+            for path in server.paths() {
+                let path_of_key = ["tools", "mcp", &server.name, "command"];
+                if guard.is_sealed(path) {
+                    tell(&path_of_key, is(path));
+                } else if path.is_dir() && guard.is_held_by(path) {
+                    tell(&path_of_key, held(path));
+                }
+            }
+        }
         let named = |section: &'static str, key: &'static str| {
             self.settings
                 .names_of(section)

@@ -82,19 +82,28 @@ impl Key {
             .then(|| format!("FARM_{}", self.path.replace('.', "_").to_uppercase()))
     }
 
-    /// How many names its table's header has: `[run]` has one, `[models.NAME]` two.
+    /// How many names its table's header has: `[run]` has one, `[models.NAME]` two,
+    /// `[tools.mcp.NAME]` three.
     pub(super) fn header_len(&self) -> usize {
-        match self.parts().next() {
-            Some("tools" | "models" | "variants") => 2,
+        let any = self.parts().position(|part| part == "*");
+        match (any, self.parts().next()) {
+            (Some(at), _) => at + 1,
+            (None, Some("tools")) => 2,
             _ => 1,
         }
+    }
+
+    /// The table of its `*`, such as `models`; none where it has none.
+    pub(super) fn section(&self) -> Option<&'static str> {
+        let (section, _) = self.path.split_once(".*")?;
+        Some(section)
     }
 }
 
 use Class::{Meaning, Operation};
 use Kind::{
-    Amount, Cap, Choice, Count, Json, Names, Path, Price, Seconds, Seeds, Share, Switch, Text,
-    Texts, Time,
+    Amount, Cap, Choice, Command, Count, Json, Names, Path, Price, Seconds, Seeds, Share, Switch,
+    Text, Texts, Time,
 };
 
 const SOME: Kind = Count { min: 1, max: U32 };
@@ -138,6 +147,16 @@ pub const KEYS: &[Key] = &[
 
     key("tools.file_read.max_bytes", Count { min: 1, max: ANY }, Meaning, "the longest file that is read").default("65536"),
     key("tools.web_fetch.pages", Path, Meaning, "folder of the pages that can be fetched"),
+
+    key("tools.mcp.*.command", Command, Meaning, "a program that serves tools over MCP, with its arguments; what begins with ./ or ../ is a path").required(),
+    key("tools.mcp.*.env", Names, Operation, "the environment variables that it gets; it gets no others").default(r#"["HOME", "LANG", "PATH", "TMPDIR"]"#),
+    key("tools.mcp.*.secret_env", Names, Operation, "more variables that it gets, whose values are taken out of what it says").default("[]"),
+    key("tools.mcp.*.share", Choice(&["session", "run"]), Meaning, "a process for each session, or one for the whole run").default("\"session\""),
+    key("tools.mcp.*.max_processes", SOME, Operation, "the most processes at the same time; sessions wait for one").default("32"),
+    key("tools.mcp.*.resumable", Switch, Operation, "whether a session that called it may go on with a new process").default("false"),
+    key("tools.mcp.*.max_bytes", SOME, Meaning, "the longest result that is taken").default("65536"),
+    key("tools.mcp.*.start_timeout_s", Seconds, Operation, "how long to wait until it says what tools it has").default("60"),
+    key("tools.mcp.*.timeout_s", Seconds, Operation, "how long to wait for the result of a call").default("60"),
 
     key("models.*.kind", Choice(MODEL_KINDS), Meaning, "what answers").required(),
     key("models.*.base_url", Text, Operation, "address of the endpoint: what stands before /chat/completions").only(OPENAI).required(),
@@ -263,7 +282,9 @@ mod tests {
                 "did you mean `variants.NAME.limits.max_steps`?",
             ),
             ("models.any.kind.x", ""),
-            ("tools.zzz", "known here are file_read, web_fetch"),
+            ("tools.mcp.any", "table"),
+            ("tools.mcp.any.command", "tools.mcp.*.command"),
+            ("tools.zzz", "known here are file_read, web_fetch, mcp"),
         ];
         for (path, want) in table {
             assert_eq!(find(path), want, "{path}");

@@ -38,6 +38,9 @@ pub enum Kind {
     Path,
     /// Names, none twice.
     Names,
+    /// A program and its arguments. What begins with `./` or `../` is a path, relative to the folder
+    /// of the file that it is written in.
+    Command,
     /// How many seeds, or `"A..B"`.
     Seeds,
     /// A deadline, see [`Until`].
@@ -72,7 +75,7 @@ impl From<String> for Misfit {
 impl Kind {
     /// Whether a value of this kind can be written in an environment variable.
     pub(super) fn is_scalar(self) -> bool {
-        !matches!(self, Self::Names | Self::Json | Self::Texts)
+        !matches!(self, Self::Names | Self::Command | Self::Json | Self::Texts)
     }
 
     pub(super) fn check(self, value: &Value) -> Result<(), Misfit> {
@@ -133,6 +136,7 @@ impl Kind {
             }
             (Self::Text | Self::Path, Value::String(_)) => Ok(()),
             (Self::Names, Value::Array(items)) => names_are_unique(items),
+            (Self::Command, Value::Array(words)) => command(words),
             (Self::Seeds, Value::Integer(n)) => seeds(&n.to_string()),
             (Self::Seeds, Value::String(text)) => seeds(text),
             (Self::Time, Value::String(text)) => until(text),
@@ -165,6 +169,7 @@ impl Kind {
             Self::Choice(_) | Self::Text => "a text in quotes",
             Self::Path => "a path in quotes",
             Self::Names => "a list of names",
+            Self::Command => "a list of texts: a program and its arguments",
             Self::Seeds => "a number of seeds, or a range in quotes such as \"3..5\"",
             Self::Time => "a time in quotes, such as \"8h\", \"07:00\" or \"none\"",
             Self::Json | Self::Texts => "a table",
@@ -185,12 +190,21 @@ pub(super) fn check_names<'a>(
 ) -> Vec<Misfit> {
     names
         .into_iter()
-        .filter(|name| !known.contains(&name.as_str()))
+        .filter(|name| !known.iter().any(|known| is_named(known, name)))
         .map(|name| Misfit {
             message: format!("unknown {what} `{name}`; known are {}", known.join(", ")),
             hint: did_you_mean(name, known),
         })
         .collect()
+}
+
+/// Whether a name is one that `known` stands for: it itself, or, of one that ends with `*`, all that
+/// begin as it does.
+fn is_named(known: &str, name: &str) -> bool {
+    match known.strip_suffix('*') {
+        Some(prefix) => name.len() > prefix.len() && name.starts_with(prefix),
+        None => known == name,
+    }
 }
 
 fn seeds(text: &str) -> Result<(), Misfit> {
@@ -215,6 +229,39 @@ fn names_are_unique(items: &[Value]) -> Result<(), Misfit> {
         }
     }
     Ok(())
+}
+
+/// Whether a word of a command is a path, relative to the file that it is written in.
+pub(super) fn is_path(word: &str) -> bool {
+    word.starts_with("./") || word.starts_with("../")
+}
+
+fn command(words: &[Value]) -> Result<(), Misfit> {
+    for word in words {
+        match word.as_str() {
+            None => {
+                return Err(format!("must be a list of texts, holds {}", type_name(word)).into());
+            }
+            Some(word) if word.contains('\0') => {
+                return Err(format!("{word:?} holds a zero byte").into());
+            }
+            Some(_) => {}
+        }
+    }
+    match words.first().and_then(Value::as_str) {
+        None | Some("") => Err("names no program".to_owned().into()),
+        Some(program)
+            if program.contains('/') && !program.starts_with('/') && !is_path(program) =>
+        {
+            Err(Misfit {
+                message: format!("{program:?} is neither a program's name nor a path"),
+                hint: Some(format!(
+                    "write \"./{program}\" for what lies beside this file"
+                )),
+            })
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 pub(super) fn number(value: &Value) -> Option<f64> {
@@ -404,6 +451,25 @@ mod tests {
                 Kind::Names,
                 "['a', 1]",
                 "must be a list of names, holds a whole number",
+            ),
+            (Kind::Command, "['npx', '-y', './x']", ""),
+            (Kind::Command, "['./server', '']", ""),
+            (Kind::Command, "[]", "names no program"),
+            (Kind::Command, "['']", "names no program"),
+            (
+                Kind::Command,
+                "['bin/server']",
+                "\"bin/server\" is neither a program's name nor a path",
+            ),
+            (
+                Kind::Command,
+                "['a', 1]",
+                "must be a list of texts, holds a whole number",
+            ),
+            (
+                Kind::Command,
+                "'npx'",
+                "must be a list of texts: a program and its arguments, is a text",
             ),
             (Kind::Seeds, "12", ""),
             (Kind::Seeds, "'3..5'", ""),

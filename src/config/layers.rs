@@ -101,8 +101,8 @@ pub(super) fn flags(flags: &[(&str, Value)], settings: &mut Settings, problems: 
             }
         };
         let origin = Origin::Flag(key.flag.map_or_else(|| show(&path), str::to_owned));
-        if let [section @ ("models" | "variants"), name, ..] =
-            path.iter().map(String::as_str).collect::<Vec<_>>()[..]
+        if let Some(section) = key.section()
+            && let Some(name) = path.get(key.header_len() - 1)
             && !settings.has_name(section, name)
         {
             problems.push(origin.problem(format!("there is no [{section}.{name}] to change")));

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Cassette, Grader, Judge, ModelConfig, ModelKind, SeedRange, Until, Variant,
+    Cassette, Grader, Judge, McpServer, ModelConfig, ModelKind, SeedRange, Until, Variant,
     audit::Audit,
     caps,
     digest::digest,
     files::files_digest,
     judge,
     kinds::{Misfit, number},
-    models,
+    mcp, models,
     settings::{Located, Origin, Settings, parse_path},
     variants::{self, Known},
 };
@@ -33,7 +33,7 @@ pub struct Resolved {
     pub session: Session,
     /// What grades the checks of kind `model_graded`, if anything.
     pub score_judge: Option<Grader>,
-    /// What the built-in tools need.
+    /// What tools need.
     pub tools: Tools,
     /// At least one, in the order of the config.
     pub variants: Vec<Variant>,
@@ -82,12 +82,14 @@ pub struct Session {
 }
 
 /// `[tools.NAME]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tools {
     /// The longest file that `file_read` reads, in bytes.
     pub file_read_max_bytes: u64,
     /// The pages that `web_fetch` serves.
     pub web_fetch_pages: Option<Pages>,
+    /// The servers of other tools, in the order of the config.
+    pub mcp: Vec<McpServer>,
 }
 
 /// A folder of pages.
@@ -140,6 +142,13 @@ impl Resolved {
             problems,
         };
         let models = models::build(&mut audit, recorded)?;
+        let mcp = mcp::build(&mut audit)?;
+        let tools = mcp::known(known.tools, settings.names(mcp::SECTION));
+        let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
+        let known = Known {
+            tools: &tools,
+            ..known
+        };
         let variants = variants::build(&mut audit, known, &models)?;
         let judge = judge::of_steps(&mut audit, &models)?;
         let score_judge = judge::of_answers(&mut audit, &models);
@@ -165,6 +174,7 @@ impl Resolved {
             tools: Tools {
                 file_read_max_bytes: file_read.max_bytes,
                 web_fetch_pages: pages(&settings, problems),
+                mcp,
             },
             variants,
             settings,
@@ -177,6 +187,14 @@ impl Resolved {
         let grader = self.score_judge.as_ref().map(|grader| &grader.model);
         let variants = self.variants.iter().map(|variant| &variant.model);
         variants.chain(judge).chain(grader)
+    }
+
+    /// The names of tools that cases may choose from: those of `builtin`, and for each server
+    /// `NAME__*`.
+    #[must_use]
+    pub fn tool_names(&self, builtin: &[&str]) -> Vec<String> {
+        let servers = self.tools.mcp.iter().map(|server| server.name.as_str());
+        mcp::known(builtin, servers)
     }
 
     /// Where the value of a key came from; none when it is not set. The path is written as in
@@ -222,6 +240,10 @@ impl Resolved {
             },
             "variants": self.variants.iter().map(Variant::meaning).collect::<Vec<_>>(),
         });
+        if !self.tools.mcp.is_empty() {
+            let servers = self.tools.mcp.iter().map(McpServer::meaning);
+            meaning["tools"]["mcp"] = servers.collect();
+        }
         if let Some(judge) = &self.session.judge {
             meaning["judge"] = json!({
                 "model": judge.model.meaning(),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{
     keys::{KEYS, Key, MODEL_KINDS},
     kinds::{self, Kind},
-    seeds,
+    mcp, seeds,
 };
 use crate::domain::VariantName;
 
@@ -24,6 +24,11 @@ const TABLES: &[(&str, &str)] = &[
     ("tools", "settings of tools"),
     ("tools.file_read", "the tool that reads files"),
     ("tools.web_fetch", "the tool that fetches pages"),
+    (
+        "tools.mcp",
+        "servers of tools over MCP, by name; the tool T of server S is called S__T, and S__* are all its tools",
+    ),
+    ("tools.mcp.*", "one such server, started as a child process"),
     ("models", "models by name"),
     ("models.*", "one model"),
     ("models.*.price", "what its tokens cost"),
@@ -82,8 +87,13 @@ fn table(path: &[&str]) -> Map<String, Value> {
     }
     schema.insert("type".to_owned(), "object".into());
     if let Some(any) = entries.remove("*") {
-        let name = SchemaGenerator::default().subschema_for::<VariantName>();
-        schema.insert("propertyNames".to_owned(), name.to_value());
+        let name = match full.as_str() {
+            mcp::SECTION => json!({"type": "string", "pattern": mcp::NAME}),
+            _ => SchemaGenerator::default()
+                .subschema_for::<VariantName>()
+                .to_value(),
+        };
+        schema.insert("propertyNames".to_owned(), name);
         schema.insert("additionalProperties".to_owned(), any);
         return schema;
     }
@@ -153,6 +163,7 @@ fn takes(kind: Kind) -> Value {
         Kind::Choice(words) => json!({"type": "string", "enum": words}),
         Kind::Text | Kind::Path => json!({"type": "string", "minLength": 1}),
         Kind::Names => json!({"type": "array", "items": {"type": "string"}, "uniqueItems": true}),
+        Kind::Command => json!({"type": "array", "items": {"type": "string"}, "minItems": 1}),
         Kind::Seeds => json!({
             "type": ["integer", "string"],
             "minimum": 1,

@@ -86,7 +86,7 @@ pub(super) struct Setting {
     pub origin: Origin,
 }
 
-/// A `[models.NAME]` or `[variants.NAME]` table.
+/// A table whose name is free, such as `[models.NAME]`.
 #[derive(Debug, Clone)]
 pub(super) struct Name {
     pub section: &'static str,
@@ -140,7 +140,7 @@ impl Settings {
         self.values.get(path)
     }
 
-    /// The names of `[models]` or `[variants]`.
+    /// The names in such a section: `models`, `variants` or `tools.mcp`.
     pub fn names_of(&self, section: &str) -> impl Iterator<Item = &Name> {
         self.names.iter().filter(move |n| n.section == section)
     }
@@ -191,18 +191,17 @@ impl Settings {
 
     /// The paths that a key stands for: one for each name in place of its `*`.
     pub fn paths_of(&self, key: &Key) -> Vec<Vec<String>> {
-        let parts: Vec<&str> = key.parts().collect();
-        match parts[..] {
-            [section, "*", ..] => self
-                .names_of(section)
-                .map(|n| {
-                    let name = n.name.as_str();
-                    let part = |p: &&str| if *p == "*" { name } else { p }.to_owned();
-                    parts.iter().map(part).collect()
-                })
-                .collect(),
-            _ => vec![owned(&parts)],
-        }
+        let Some(section) = key.section() else {
+            return vec![key.parts().map(str::to_owned).collect()];
+        };
+        let path = |of: &Name| {
+            let part = |part: &str| match part {
+                "*" => of.name.clone(),
+                part => part.to_owned(),
+            };
+            key.parts().map(part).collect()
+        };
+        self.names_of(section).map(path).collect()
     }
 
     /// Keeps these models and no variants.
@@ -268,8 +267,13 @@ impl Settings {
     /// The path that is set at a key.
     pub fn located(&self, path: &[&str]) -> Option<Located> {
         let written = self.text(path)?.to_owned();
-        let path = self.folder(path)?.join(&written);
+        let path = self.from_here(path, &written);
         Some(Located { written, path })
+    }
+
+    /// A path that is written at a key, from where farm stands.
+    pub fn from_here(&self, path: &[&str], written: &str) -> PathBuf {
+        self.folder(path).unwrap_or(Path::new("")).join(written)
     }
 
     /// The folder that a path is relative to which is set at a key.

@@ -7,7 +7,7 @@ use toml::Value;
 use super::{
     Resolved,
     keys::{KEYS, Key},
-    kinds::Kind,
+    kinds::{Kind, is_path},
     settings::{Origin, Settings, show},
 };
 use crate::domain::absolute;
@@ -82,9 +82,26 @@ fn value_of(
     folder: &Path,
 ) -> Value {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    match settings.located(&path) {
-        Some(located) if key.kind == Kind::Path => Value::String(relative(&located.path, folder)),
+    match (key.kind, value) {
+        (Kind::Path, Value::String(written)) => {
+            Value::String(relative(&settings.from_here(&path, written), folder))
+        }
+        (Kind::Command, Value::Array(words)) => {
+            let word = |word: &Value| match word.as_str().filter(|word| is_path(word)) {
+                Some(written) => dotted(&relative(&settings.from_here(&path, written), folder)),
+                None => word.clone(),
+            };
+            Value::Array(words.iter().map(word).collect())
+        }
         _ => value.clone(),
+    }
+}
+
+/// A path that is still known as one in a command.
+fn dotted(path: &str) -> Value {
+    match is_path(path) || Path::new(path).is_absolute() {
+        true => path.to_owned().into(),
+        false => format!("./{path}").into(),
     }
 }
 

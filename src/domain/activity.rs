@@ -9,7 +9,7 @@ pub enum Activity {
     Thinking,
     /// Its tools run.
     Tool,
-    /// It waits for one of its endpoint's slots.
+    /// It waits for one of its endpoint's slots, or for a server of its tools.
     Slot,
     /// It waits for the requests or tokens a minute that its endpoint allows.
     Rate,

@@ -26,6 +26,7 @@ mod outcome;
 pub mod plan;
 mod price;
 mod record;
+mod redact;
 mod script;
 mod seed;
 mod served;
@@ -55,6 +56,7 @@ pub use limits::{Limit, Limits};
 pub use outcome::{Outcome, Status};
 pub use price::Price;
 pub use record::{SessionRecord, StepFacts};
+pub use redact::Redactor;
 pub use script::{Entry, Script, ScriptedCall};
 pub use seed::{draw, judge_seed, provider_seed, rng_seed};
 pub use served::Served;
@@ -64,7 +66,7 @@ pub use summary::{
 };
 pub use tally::Tally;
 pub use text::{hex, is_unseen, shell, shortened};
-pub use tool::{Hints, Observation, ResponseFormat, ToolMode, ToolSpec, is_wire_name};
+pub use tool::{Hints, Observation, ResponseFormat, Share, ToolMode, ToolSpec, is_wire_name};
 pub use usage::{MAX_CALL_TOKENS, MAX_CALL_USD, Usage, add_tokens};
 pub use verdict::{CheckResult, ScoreError, Verdict};
 

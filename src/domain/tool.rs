@@ -72,6 +72,17 @@ impl Hints {
     };
 }
 
+/// For whom a process of a server of tools is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// For one session, which alone changes its state.
+    #[default]
+    Session,
+    /// For all sessions of a run: what one calls must not change what another sees.
+    Run,
+}
+
 /// Whether providers take `name` as the name of a tool: `[A-Za-z0-9_-]{1,64}`.
 #[must_use]
 pub fn is_wire_name(name: &str) -> bool {

@@ -91,11 +91,19 @@ impl Handler {
             // The schema verifier has blocked it.
             return Ok(Observation::error(tools.unknown(&call.tool)));
         };
+        let done = async {
+            if let Some(server) = entry.tool().server()
+                && let Err(lost) = server.ready(context).await
+            {
+                return Observation::error(lost.to_string());
+            }
+            entry.tool().call(args, context).await
+        };
         let _runs = self.requests.runs(number);
         tokio::select! {
             biased;
             () = self.dropped(number) => Ok(Observation::error("not done: the server ends")),
-            done = unless_it_panics(entry.tool().call(args, context)) => done,
+            done = unless_it_panics(done) => done,
         }
     }
 

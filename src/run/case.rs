@@ -244,7 +244,10 @@ impl State {
                 self.crashed(myself, live, Status::ModelError, &reason)
                     .await?;
             }
-            Err(reason) => self.crashed(myself, live, Status::Crashed, &reason).await?,
+            Ok(Some(Exit::HostLost(reason))) | Err(reason) => {
+                self.crashed(myself, live, Status::Crashed, &reason).await?;
+            }
+            Ok(Some(Exit::ToolsChanged(why))) => self.leave(id, Ending::ToolsChanged(why)),
             Ok(None) => self.leave(id, Ending::Interrupted),
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock, PoisonError},
 };
 
+use futures_util::future::join_all;
 use ractor::{Actor, ActorRef};
 use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -64,7 +65,8 @@ impl Crew {
             let message = format!("no model grades the sessions of case {case}");
             return Err(Error::input(message));
         }
-        if plan.cases.iter().any(|case| case.files.is_some()) {
+        let has_folders = plan.cases.iter().any(|case| case.files.is_some());
+        if has_folders || plan.servers().next().is_some() {
             std::fs::create_dir_all(&work)
                 .internal(|| format!("{} cannot be made", work.display()))?;
         }
@@ -171,6 +173,8 @@ impl Crew {
         let mut last = told.await;
         // A supervisor that panicked tells nothing; its handle never fails.
         drop(over.await);
+        // Whatever judges sessions from here on finds none of their tools at work.
+        join_all(hub.plan.servers().map(|server| server.close())).await;
         if let (Ok(last), Some(grading)) = (&mut last, grading)
             && last.fatal.is_none()
             && last.wind_down.is_none()

@@ -73,6 +73,7 @@ impl Hub {
             model: self.plan.variants[cell.variant].model.clone(),
             conversation: self.plan.conversation(id),
             files,
+            work: self.work.clone(),
             history: start.history,
             delay: start.delay,
             store: self.store.clone(),

@@ -1,7 +1,7 @@
 //! What is to be run: the grid, and for each of its cells all that a session needs.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, HashSet, hash_map::Entry},
     ops::Range,
     path::PathBuf,
     sync::Arc,
@@ -15,7 +15,7 @@ use crate::{
     error::{Context, Error, Result},
     model::{Conversation, Model, Options, Shape, wire::TOOLS},
     session::{Spec, StepJudge},
-    tool::Registry,
+    tool::{McpServer, Registry},
     verify::Verifiers,
 };
 
@@ -162,6 +162,13 @@ impl Plan {
         let endpoint_of = endpoint_of.collect();
         let caps = vec![concurrency; endpoints.len()];
         Schedule::new(self.grid.clone(), endpoint_of, &caps, done)
+    }
+
+    /// The servers that its sessions call.
+    pub fn servers(&self) -> impl Iterator<Item = &Arc<McpServer>> {
+        let all = self.tasks.iter().flat_map(|task| task.spec.tools.servers());
+        let mut seen = HashSet::new();
+        all.filter(move |server| seen.insert(Arc::as_ptr(server)))
     }
 
     fn task(&self, id: SessionId) -> &Task {

@@ -28,6 +28,8 @@ pub enum WindDown {
     Breaker,
     /// The run has spent what it may.
     Money,
+    /// A server has other tools than those that it began with.
+    Tools,
 }
 
 /// Ends a run early.

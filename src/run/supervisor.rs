@@ -55,6 +55,8 @@ pub enum Ending {
     Interrupted,
     /// No further call is made for it, and why, and to do what; it stays `not_run`.
     Stopped(ModelError, Purpose),
+    /// A server has other tools than those that the run began with, and which; it stays `not_run`.
+    ToolsChanged(String),
 }
 
 /// What is left when the run is over.
@@ -280,6 +282,13 @@ impl State {
             Ending::Stopped(why, asked) => {
                 self.settle(id);
                 self.stopped(id, why, asked).await?;
+            }
+            Ending::ToolsChanged(why) => {
+                self.settle(id);
+                if !self.parked.contains(&why) {
+                    self.parked.push(why);
+                }
+                self.wind_down(WindDown::Tools);
             }
         }
         if crashed {

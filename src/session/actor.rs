@@ -21,7 +21,7 @@ use crate::{
         Watch,
     },
     store::{At, Handle, StoreLost, Write},
-    tool::{SessionFiles, ToolContext},
+    tool::{HostLost, SessionFiles, ToolContext},
 };
 
 mod judging;
@@ -47,6 +47,8 @@ pub struct Job {
     pub task: String,
     /// The folder to copy for it, and where to.
     pub files: Option<(PathBuf, PathBuf)>,
+    /// Where its servers may have folders.
+    pub work: PathBuf,
     /// Durable turns to go on from.
     pub history: Vec<StoredTurn>,
     /// Backoff before it goes on.
@@ -119,8 +121,12 @@ pub enum Exit {
     Finished(Box<Finished>),
     /// No further call is made for it, to do this; what is durable of it stays.
     Stopped(ModelError, Purpose),
-    /// Infrastructure failed it, and how: it may fare better when it goes on.
+    /// Its model gave no reply, and why: it may fare better when it goes on.
     Broken(String),
+    /// A server of its tools did not come up, and why: it may fare better when it goes on.
+    HostLost(String),
+    /// A server has other tools than those that the run began with: none of its sessions can go on.
+    ToolsChanged(String),
     /// The store is gone.
     StoreLost(StoreLost),
 }
@@ -193,7 +199,10 @@ impl State {
                 files: job.files,
                 history: job.history,
             }),
-            context: ToolContext::default(),
+            context: ToolContext {
+                work: Some(job.work),
+                ..ToolContext::default()
+            },
             files: None,
             turn: None,
             judged: None,
@@ -214,6 +223,7 @@ impl State {
             let files =
                 tokio::task::spawn_blocking(move || SessionFiles::copy(&from, to)).await??;
             self.context.files = Some(files.dir());
+            self.context.folder = Some(files.path().to_owned());
             self.files = Some(files);
         }
         if start.history.is_empty() {
@@ -258,6 +268,7 @@ impl State {
                 }
                 Effect::Run(calls) => {
                     self.flush().await?;
+                    self.ready(&calls).await?;
                     Some(self.run(&calls).await)
                 }
                 Effect::End(outcome) => {
@@ -383,6 +394,17 @@ impl State {
         }
     }
 
+    /// Waits for the servers that these calls need.
+    async fn ready(&self, calls: &[Call]) -> Result<(), Exit> {
+        let tools = &self.spec.tools;
+        let names = calls.iter().map(|call| call.tool.as_str());
+        if tools.is_ready(names, &self.context.hosts) {
+            return Ok(());
+        }
+        let _waiting = self.watch.waits(Activity::Slot, None);
+        tools.ready(&self.context).await.map_err(Exit::from)
+    }
+
     /// Runs calls at the same time. One that outlives `max_seconds` is dropped.
     async fn run(&self, calls: &[Call]) -> Event {
         self.watch.is_at(Activity::Tool);
@@ -421,6 +443,8 @@ impl State {
     }
 
     async fn end(&mut self, outcome: Outcome) -> Result<Finished, StoreLost> {
+        // Whatever looks at its folder later finds nobody at work there.
+        self.context.hosts.close().await;
         let outcome = Arc::new(outcome);
         self.writes.push(Write::End {
             session: self.id,
@@ -448,6 +472,16 @@ impl State {
             return Ok(());
         }
         self.store.commit(std::mem::take(&mut self.writes)).await
+    }
+}
+
+impl From<HostLost> for Exit {
+    fn from(lost: HostLost) -> Self {
+        let reason = lost.to_string();
+        match lost {
+            HostLost::NotStarted { .. } => Self::HostLost(reason),
+            HostLost::Changed { .. } => Self::ToolsChanged(reason),
+        }
     }
 }
 

@@ -30,6 +30,12 @@ impl SessionFiles {
         Ok(Self { path: to, dir })
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The folder, opened.
     #[must_use]
     pub fn dir(&self) -> Arc<Dir> {

@@ -5,13 +5,16 @@ pub mod calculator;
 mod fenced_read;
 mod file_read;
 mod files;
+pub mod foreign_schema;
 mod function;
+pub mod mcp_client;
 mod progress;
 mod registry;
 mod spec;
+mod validation_cost;
 mod web_fetch;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,6 +26,7 @@ pub use fenced_read::DEFAULT_MAX_BYTES;
 pub use file_read::FileRead;
 pub use files::SessionFiles;
 pub use function::from_fn;
+pub use mcp_client::{HostLost, Hosts, McpServer};
 pub use progress::{Progress, Report};
 pub use registry::{Entry, Registry, RegistryError, ToolSet};
 pub use spec::spec;
@@ -38,7 +42,12 @@ pub trait Tool: Send + Sync {
     /// What is said of it; made once.
     fn spec(&self) -> &ToolSpec;
 
-    /// Runs it. Dropping the future must leave nothing running.
+    /// The server that it is called on; none: farm itself runs it.
+    fn server(&self) -> Option<&Arc<McpServer>> {
+        None
+    }
+
+    /// Runs it, on a server that is ready. Dropping the future must leave nothing running.
     fn call<'a>(&'a self, args: &'a Value, ctx: &'a ToolContext) -> BoxFuture<'a, Observation>;
 }
 
@@ -47,6 +56,13 @@ pub trait Tool: Send + Sync {
 pub struct ToolContext {
     /// The session's own folder, if its case has `files`.
     pub files: Option<Arc<cap_std::fs::Dir>>,
+    /// The path of that folder.
+    pub folder: Option<PathBuf>,
+    /// Where processes of servers have folders of their own, if there is none; none: where the system
+    /// has such folders.
+    pub work: Option<PathBuf>,
+    /// The processes of servers that it has.
+    pub hosts: Hosts,
     /// Where a tool that takes its time says how far it has come.
     pub progress: Progress,
 }

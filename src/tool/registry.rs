@@ -1,13 +1,23 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, thread};
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, json};
 
-use super::Tool;
+use super::{HostLost, Hosts, McpServer, Tool, ToolContext, validation_cost};
 use crate::{
     domain::{ToolSpec, is_wire_name},
     error::nearest,
 };
+
+/// The most checks that a validation may take: a fraction of a second.
+const MAX_CHECKS: usize = 1_000_000;
+/// The most checks that may have failed for the violations to be listed: each takes some 400 bytes.
+const MAX_LISTED: usize = 50_000;
+/// Bytes of stack for compiling a schema with references. Without optimisation a level takes up to
+/// 18 KiB, and [`foreign_schema`](super::foreign_schema) lets 1,000 through.
+const COMPILER_STACK: usize = 32 << 20;
+/// What a regular expression may take when it is compiled, in bytes.
+const MAX_PATTERN_BYTES: usize = 1 << 19;
 
 /// All tools of a run, by name. Schemas are compiled once, here.
 #[derive(Clone, Default)]
@@ -19,6 +29,8 @@ pub struct Registry {
 pub struct Entry {
     tool: Arc<dyn Tool>,
     validator: Validator,
+    /// Whether arguments may take more work than there is time for.
+    may_explode: bool,
     wire: Value,
 }
 
@@ -49,8 +61,10 @@ impl Registry {
     ///
     /// # Errors
     /// When the name is taken or not fit for providers, or the schema does not compile: it must hold
-    /// all that it refers to, and its patterns must do without look-around, so that no schema reads
-    /// a file, asks a network or takes more than linear time to match.
+    /// all that it refers to, and its patterns must do without look-around and be of a sane size, so
+    /// that no schema reads a file, asks a network or takes more than linear time to match.
+    /// A schema of somebody else is to pass [`foreign_schema::check`](super::foreign_schema::check)
+    /// first: compiling some takes all stack or memory.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let spec = tool.spec();
         let name = spec.name.clone();
@@ -60,14 +74,15 @@ impl Registry {
         if self.tools.contains_key(&name) {
             return Err(RegistryError::Duplicate(name));
         }
-        let validator = jsonschema::options()
-            .offline()
-            .with_pattern_options(PatternOptions::regex())
-            .build(&spec.parameters)
-            .map_err(|e| RegistryError::Schema {
-                name: name.clone(),
-                message: e.to_string(),
-            })?;
+        let may_explode = validation_cost::may_explode(&spec.parameters);
+        let compiled = match may_explode {
+            true => compiled_with_room(&spec.parameters),
+            false => compiled(&spec.parameters),
+        };
+        let validator = compiled.map_err(|message| RegistryError::Schema {
+            name: name.clone(),
+            message,
+        })?;
         let wire = json!({
             "type": "function",
             "function": {
@@ -81,6 +96,7 @@ impl Registry {
             Arc::new(Entry {
                 tool,
                 validator,
+                may_explode,
                 wire,
             }),
         );
@@ -95,12 +111,10 @@ impl Registry {
     /// All tools, by name.
     #[must_use]
     pub fn all(&self) -> ToolSet {
-        ToolSet {
-            entries: self.tools.values().cloned().collect(),
-        }
+        ToolSet::of(self.tools.values().cloned().collect())
     }
 
-    /// The tools of a session: those named, in that order.
+    /// The tools of a session: those named, in that order, as [`expand`](Self::expand) has them.
     ///
     /// # Errors
     /// The first name that is not registered or comes twice.
@@ -108,21 +122,59 @@ impl Registry {
         &self,
         names: impl IntoIterator<Item = &'a str>,
     ) -> Result<ToolSet, RegistryError> {
-        let mut entries: Vec<Arc<Entry>> = Vec::new();
+        let names = self.expand(names)?;
+        let entries = names.into_iter().filter_map(|name| self.tools.get(name));
+        Ok(ToolSet::of(entries.cloned().collect()))
+    }
+
+    /// These names, with all that begin so and have not been named before in place of `PREFIX*`,
+    /// sorted.
+    ///
+    /// # Errors
+    /// The first name that is not registered or comes twice.
+    pub fn expand<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<&str>, RegistryError> {
+        let mut expanded: Vec<&str> = Vec::new();
         for name in names {
-            if entries.iter().any(|e| e.spec().name == name) {
+            let unknown = || RegistryError::Unknown(unknown(name, self.names()));
+            if let Some(prefix) = name.strip_suffix('*') {
+                let all: Vec<&str> = self.names().filter(|n| n.starts_with(prefix)).collect();
+                if all.is_empty() {
+                    return Err(unknown());
+                }
+                let new = all.into_iter().filter(|n| !expanded.contains(n));
+                expanded.extend(new.collect::<Vec<_>>());
+                continue;
+            }
+            let (known, _) = self.tools.get_key_value(name).ok_or_else(unknown)?;
+            if expanded.contains(&name) {
                 return Err(RegistryError::Duplicate(name.to_owned()));
             }
-            let entry = self
-                .tools
-                .get(name)
-                .ok_or_else(|| RegistryError::Unknown(unknown(name, self.names())))?;
-            entries.push(Arc::clone(entry));
+            expanded.push(known);
         }
-        Ok(ToolSet {
-            entries: entries.into(),
-        })
+        Ok(expanded)
     }
+}
+
+fn compiled(schema: &Value) -> Result<Validator, String> {
+    jsonschema::options()
+        .offline()
+        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
+        .build(schema)
+        .map_err(|e| e.to_string())
+}
+
+/// The same on a stack of its own: a compiler that follows references goes deep.
+fn compiled_with_room(schema: &Value) -> Result<Validator, String> {
+    let thread = thread::Builder::new().stack_size(COMPILER_STACK);
+    thread::scope(|scope| {
+        let compiling = thread.spawn_scoped(scope, || compiled(schema));
+        let compiling = compiling.map_err(|e| format!("no thread to compile it: {e}"))?;
+        let failed = |_| Err("it cannot be compiled".to_owned());
+        compiling.join().unwrap_or_else(failed)
+    })
 }
 
 /// Says that there is no tool of that name, which one may be meant and which there are.
@@ -148,9 +200,44 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 #[derive(Clone, Default)]
 pub struct ToolSet {
     entries: Arc<[Arc<Entry>]>,
+    /// The servers of some of them, sorted by name.
+    servers: Arc<[Arc<McpServer>]>,
 }
 
 impl ToolSet {
+    fn of(entries: Vec<Arc<Entry>>) -> Self {
+        let servers = entries.iter().filter_map(|e| e.tool.server());
+        let servers: BTreeMap<&str, &Arc<McpServer>> = servers.map(|s| (s.name(), s)).collect();
+        Self {
+            servers: servers.into_values().cloned().collect(),
+            entries: entries.into(),
+        }
+    }
+
+    /// The servers that tools of these are called on.
+    pub fn servers(&self) -> impl Iterator<Item = &Arc<McpServer>> {
+        self.servers.iter()
+    }
+
+    /// Whether calls of these tools have to wait for a server.
+    #[must_use]
+    pub fn is_ready<'a>(&self, mut names: impl Iterator<Item = &'a str>, hosts: &Hosts) -> bool {
+        let server = |name| self.get(name).and_then(|entry| entry.tool.server());
+        names.all(|name| server(name).is_none_or(|server| server.is_ready(hosts)))
+    }
+
+    /// Sees to it that the session has a process of each of its servers, in the same order as all
+    /// others: two that waited for a slot that the other has would wait for ever.
+    ///
+    /// # Errors
+    /// The first server that is lost.
+    pub async fn ready(&self, ctx: &ToolContext) -> Result<(), HostLost> {
+        for server in &*self.servers {
+            server.ready(ctx).await?;
+        }
+        Ok(())
+    }
+
     /// The tool of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Entry> {
@@ -212,6 +299,23 @@ impl Entry {
         &self.tool
     }
 
+    /// Whether the [`validator`](Self::validator) may be asked about these arguments: it cannot be
+    /// interrupted, and some schemas have it work for hours or overflow the stack.
+    #[must_use]
+    pub fn can_check(&self, args: &Value) -> bool {
+        !self.may_explode || self.takes_at_most(MAX_CHECKS, args)
+    }
+
+    /// Whether the validator may be asked for all that is wrong with them.
+    #[must_use]
+    pub fn can_explain(&self, args: &Value) -> bool {
+        self.takes_at_most(MAX_LISTED, args)
+    }
+
+    fn takes_at_most(&self, checks: usize, args: &Value) -> bool {
+        validation_cost::is_affordable(&self.spec().parameters, args, checks)
+    }
+
     /// Its compiled schema.
     #[must_use]
     pub fn validator(&self) -> &Validator {
@@ -222,10 +326,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{BoxFuture, Hints, Observation},
-        tool::ToolContext,
-    };
+    use crate::domain::{BoxFuture, Hints, Observation};
 
     struct Named(ToolSpec);
 
@@ -298,7 +399,15 @@ mod tests {
         assert_eq!(tools.names().collect::<Vec<_>>(), ["calculator", "a"]);
         assert_eq!(tools.wire()[0]["function"]["name"], "calculator");
         assert!(tools.get("b").is_none());
+        let names = |names: &[&str]| -> Vec<String> {
+            let tools = registry.select(names.iter().copied()).unwrap();
+            tools.names().map(str::to_owned).collect()
+        };
+        assert_eq!(names(&["calc*", "*"]), ["calculator", "a", "b"]);
+        assert_eq!(names(&["b", "b*"]), ["b"]);
         let table = [
+            (vec!["x*"], r#"no tool "x*"; tools: a, b, calculator"#),
+            (vec!["*", "a"], r#"tool "a" is there twice"#),
             (vec!["a", "a"], r#"tool "a" is there twice"#),
             (
                 vec!["calculater"],

@@ -59,9 +59,23 @@ fn check(call: &Call, tools: &ToolSet) -> Result<String, (Code, String)> {
         Ok(args) => args,
         Err(bad) => return Err((bad.code, bad.reason.clone())),
     };
+    if !entry.can_check(args) {
+        let reason = format!(
+            "the arguments are too costly to check against the schema of {}",
+            call.tool
+        );
+        return Err((Code::Schema, reason));
+    }
     let validator = entry.validator();
     if validator.is_valid(args) {
         return Ok(format!("args match {} schema", call.tool));
+    }
+    if !entry.can_explain(args) {
+        let reason = format!(
+            "the arguments do not match the schema of {}, and there is too much in them to say where",
+            call.tool
+        );
+        return Err((Code::Schema, reason));
     }
     let errors: Vec<_> = validator.iter_errors(args).collect();
     Err((Code::Schema, violations(&errors)))
@@ -102,20 +116,27 @@ fn violation(error: &ValidationError<'_>) -> String {
 }
 
 /// What is wrong with the alternative that is most likely meant: one of the value's own type, whose
-/// constants match, with the fewest violations.
+/// tags match, with the fewest violations. A tag is a member, or the value itself, that can be one
+/// thing only.
 fn best_branch(pointer: &str, branches: &[Vec<ValidationError<'_>>]) -> Option<String> {
     let distance = |errors: &&Vec<ValidationError<'_>>| {
         let wrong_type = errors.iter().any(|e| {
             matches!(e.kind(), ValidationErrorKind::Type { .. })
                 && e.instance_path().as_str() == pointer
         });
-        let wrong_constant = errors.iter().any(|e| {
-            matches!(
-                e.kind(),
-                ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. }
-            )
+        let wrong_tag = errors.iter().any(|e| {
+            let path = e.instance_path().as_str();
+            let is_near = path == pointer || path.rsplit_once('/').is_some_and(|p| p.0 == pointer);
+            is_near
+                && match e.kind() {
+                    ValidationErrorKind::Constant { .. } => true,
+                    ValidationErrorKind::Enum { options } => {
+                        options.as_array().is_some_and(|options| options.len() == 1)
+                    }
+                    _ => false,
+                }
         });
-        (wrong_type, wrong_constant, errors.len())
+        (wrong_type, wrong_tag, errors.len())
     };
     let best = branches.iter().min_by_key(distance)?;
     Some(format!(

@@ -33,7 +33,7 @@ const LAW: [(&str, &str); 16] = [
 ];
 
 /// The rooms of outside crates.
-const CRATES: [(&str, &str); 12] = [
+const CRATES: [(&str, &str); 13] = [
     ("ractor", "aggregate run score session"),
     ("rusqlite", "store"),
     ("reqwest", "model"),
@@ -41,6 +41,7 @@ const CRATES: [(&str, &str); 12] = [
     ("indicatif", "report"),
     ("axum", "mock"),
     ("rmcp", "mcp tool"),
+    ("rustix", "fence"),
     ("minijinja", "report"),
     ("quick_junit", "report"),
     ("csv", "report"),

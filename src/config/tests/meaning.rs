@@ -104,6 +104,9 @@ fn values(key: &Key) -> (&'static str, &'static str) {
         "tools.web_fetch.pages" => ("'a'", "'b'"),
         "models.*.scripts" => ("'a.jsonl'", "'b.jsonl'"),
         "models.*.from" => ("'run/v'", "'other/v'"),
+        "tools.mcp.*.command" => ("['a']", "['./a.md']"),
+        "tools.mcp.*.env" | "tools.mcp.*.secret_env" => ("['A']", "[]"),
+        "tools.mcp.*.share" => ("'session'", "'run'"),
         "models.*.base_url" => ("'http://a'", "'http://b'"),
         "models.*.api_key_env" => ("'A_KEY'", "'B_KEY'"),
         "models.*.api_key_header" => ("'x-a'", "'x-b'"),
@@ -121,7 +124,7 @@ fn values(key: &Key) -> (&'static str, &'static str) {
             Kind::Time => ("'8h'", "'none'"),
             Kind::Json => ("{ a = 1 }", "{ a = 2 }"),
             Kind::Texts => ("{ a = '1' }", "{ a = '2' }"),
-            Kind::Choice(_) | Kind::Names => panic!("{}: which?", key.path),
+            Kind::Choice(_) | Kind::Names | Kind::Command => panic!("{}: which?", key.path),
         },
     }
 }
@@ -147,6 +150,9 @@ fn digest_with(key: &Key, value: &str) -> String {
     });
     match key.parts().next() {
         Some("variants") => lines.push(("variants.v.model", "'m'")),
+        Some("tools") if key.path.contains("mcp") => {
+            lines.push(("tools.mcp.s.command", "['server']"));
+        }
         Some("session") if key.path.contains("judge") => {
             lines.extend([
                 ("session.judge.model", "'n'"),
@@ -157,6 +163,7 @@ fn digest_with(key: &Key, value: &str) -> String {
     }
     let path = key.path.replace("variants.*", "variants.v");
     let path = path.replace("models.*", "models.m");
+    let path = path.replace("mcp.*", "mcp.s");
     lines.retain(|(other, _)| *other != path);
     lines.push((&path, value));
     let config: String = lines.iter().map(|(k, v)| format!("{k} = {v}\n")).collect();

@@ -1,6 +1,7 @@
 //! The layers together: values and origins.
 
 mod live;
+mod mcp;
 mod meaning;
 mod problems;
 mod resume;

@@ -61,7 +61,7 @@ F:25:27: unknown key `variants.v.limits.max_stps`; did you mean `max_steps`?
 F:26:11: variant `w` has no model; add model = one of a, b, no/slash
 F:27:14: variants.w.parameters: when: write the date 07:32:00 in quotes: JSON has no dates
 F:30:10: variants.x.prompt: D/empty.md is empty
-F:32:1: unknown key `tools.calculator`; known here are file_read, web_fetch
+F:32:1: unknown key `tools.calculator`; known here are file_read, web_fetch, mcp
 F:33:13: tools.file_read: must be a table
 "#;
     let got = Fixture::new(config).problems(&[], &[], &[]);

@@ -9,8 +9,10 @@ use reqwest::{
 };
 use secrecy::{ExposeSecret, SecretString};
 
-use super::redact::Redactor;
-use crate::error::{Context, Error, Result};
+use crate::{
+    domain::Redactor,
+    error::{Context, Error, Result},
+};
 
 /// Where an endpoint is and how it is reached.
 #[derive(Debug, Clone, Default)]

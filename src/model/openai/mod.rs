@@ -3,14 +3,12 @@
 mod body;
 mod client;
 mod exchange;
-mod redact;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
 pub use client::{Client, ClientOptions, Proxies};
-pub use redact::Redactor;
 
 use self::body::Body;
 use super::{

@@ -1,3 +1,5 @@
+mod costly;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -218,4 +220,58 @@ fn of_alternatives_the_nearest_is_told() {
     }
     let both = tools(json!({"oneOf": [{"type": "integer"}, {"minimum": 0}]}));
     assert!(reason(&both, "t", json!(3)).contains("more than one"));
+}
+
+#[test]
+fn of_unions_the_one_that_is_tagged_is_told() {
+    // As pydantic writes a tagged union, and a tag within a member of the right alternative.
+    let pet = |tag: &str, field: &str| {
+        json!({
+            "type": "object",
+            "properties": {
+                "kind": {"const": tag},
+                field: {"type": "integer"},
+                "at": {"properties": {"unit": {"enum": ["m"]}}},
+                "size": {"enum": ["s", "l"]},
+            },
+            "required": ["kind", field],
+        })
+    };
+    let tools = tools(json!({
+        "type": "object",
+        "properties": {"pets": {"items": {"oneOf": [
+            {"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}, {"type": "null"},
+        ]}}},
+        "$defs": {"Cat": pet("cat", "lives"), "Dog": pet("dog", "age")},
+    }));
+    let table = [
+        (
+            json!({"kind": "dog", "age": "3"}),
+            r#"/pets/1/age: "3" is not of type "integer""#,
+        ),
+        (
+            json!({"kind": "dog", "age": 3, "size": "m"}),
+            r#"/pets/1/size: "m" is not one of "s" or "l""#,
+        ),
+        (
+            json!({"kind": "dog", "age": 3, "at": {"unit": "km"}}),
+            r#"/pets/1/at/unit: "km" is not one of "m""#,
+        ),
+        (
+            json!({"kind": "dog"}),
+            r#"/pets/1: "age" is a required property"#,
+        ),
+        (
+            json!({"kind": "cow", "age": 3}),
+            r#"/pets/1/kind: "dog" was expected"#,
+        ),
+        (json!(3), r#"/pets/1: 3 is not of type "object""#),
+    ];
+    for (pet, nearest) in table {
+        let got = reason(&tools, "t", json!({"pets": [null, pet]}));
+        assert_eq!(
+            got,
+            format!("/pets/1: matches none of 3 alternatives; the nearest says: {nearest}")
+        );
+    }
 }

@@ -1,4 +1,5 @@
-//! What comes from an endpoint never brings a key along: some endpoints quote what they were sent.
+//! What comes from outside never brings a key along: some endpoints quote what they were sent, and some
+//! servers what they were started with.
 
 use std::{borrow::Cow, fmt};
 
@@ -17,43 +18,44 @@ const SHORTEST: usize = 8;
 /// A longer one is refused: no server takes such a header, and it would be slow to look for.
 const LONGEST: usize = 4096;
 
-/// Takes keys out of texts. All that an endpoint says passes one before anything else sees it.
+/// Takes keys out of texts. All that an endpoint or a server with secrets says passes one before
+/// anything else sees it.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    /// Finds the key in any of its forms.
-    key: Option<Regex>,
+    /// Finds any key in any of its forms.
+    keys: Option<Regex>,
 }
 
 impl Redactor {
-    /// Takes this key out, and what follows its scheme if it has one: `Bearer KEY`.
+    /// Takes these keys out, and of each what follows its scheme if it has one: `Bearer KEY`.
     ///
     /// # Errors
-    /// When it is longer than 4 KiB, or too much to be looked for.
-    pub fn of(key: Option<&SecretString>) -> Result<Self> {
-        let Some(key) = key.map(ExposeSecret::expose_secret) else {
-            return Ok(Self::default());
-        };
+    /// When one is longer than 4 KiB, or they are too much to be looked for.
+    pub fn of<'a>(keys: impl IntoIterator<Item = &'a SecretString>) -> Result<Self> {
         let too_long = || Error::input("the key is too long to be kept out of what is written");
-        if key.len() > LONGEST {
-            return Err(too_long());
+        let mut patterns = Vec::new();
+        for key in keys.into_iter().map(ExposeSecret::expose_secret) {
+            if key.len() > LONGEST {
+                return Err(too_long());
+            }
+            let bare = key.split_ascii_whitespace().next_back();
+            let forms = [Some(key), bare];
+            let secrets = forms.into_iter().flatten().filter(|k| k.len() >= SHORTEST);
+            patterns.extend(secrets.map(pattern));
         }
-        let bare = key.split_ascii_whitespace().next_back();
-        let forms = [Some(key), bare];
-        let secrets = forms.into_iter().flatten().filter(|k| k.len() >= SHORTEST);
-        let patterns: Vec<String> = secrets.map(pattern).collect();
         if patterns.is_empty() {
             return Ok(Self::default());
         }
         // What is wrong with it is not said: it would show the key.
-        let key = Regex::new(&patterns.join("|")).map_err(|_| too_long())?;
-        Ok(Self { key: Some(key) })
+        let keys = Regex::new(&patterns.join("|")).map_err(|_| too_long())?;
+        Ok(Self { keys: Some(keys) })
     }
 
-    /// The text without the key, however JSON, JSON within JSON, or an address may write it.
+    /// The text without the keys, however JSON, JSON within JSON, or an address may write it.
     #[must_use]
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match &self.key {
-            Some(key) => key.replace_all(text, NoExpand(MARK)),
+        match &self.keys {
+            Some(keys) => keys.replace_all(text, NoExpand(MARK)),
             None => Cow::Borrowed(text),
         }
     }

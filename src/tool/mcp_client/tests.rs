@@ -1,0 +1,564 @@
+//! Servers that are well-behaved, and such as are not.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+    duplex, split,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    process::{Said, Start, Started},
+    *,
+};
+use crate::{
+    domain::{Observation, Redactor, Share},
+    tool::{Registry, ToolContext, ToolSet},
+};
+
+/// How a server behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Good,
+    // Before it says what tools it has.
+    Silent,
+    Gone,
+    OtherVersion,
+    EndlessList,
+    TooManyTools,
+    TwoOfOneName,
+    OddName,
+    LongDescription,
+    NoSchema,
+    FarSchema,
+    // When it is called.
+    SaysNothing,
+    Dies,
+    Noise,
+    OtherId,
+    TwoAnswers,
+    HugeLine,
+    LargeResult,
+    NotAResult,
+    NoContent,
+    ErrorOfTheProtocol,
+    Asks,
+    Flood,
+    Indiscreet,
+    NotText,
+    Deep,
+    WantsMore,
+    Deaf,
+    // Between calls.
+    SaysChanged,
+    Changed,
+}
+
+/// Servers in this process.
+struct Fake {
+    /// The behaviour of each process, in the order of their starts; the last one's of all others.
+    ways: Vec<Way>,
+    starts: AtomicUsize,
+    running: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+    folders: Arc<Mutex<Vec<PathBuf>>>,
+}
+
+impl Start for Fake {
+    fn start(&self, folder: &Path, stop: CancellationToken) -> io::Result<Started> {
+        let n = self.starts.fetch_add(1, Ordering::Relaxed);
+        let way = *self.ways.get(n).unwrap_or(self.ways.last().unwrap());
+        self.folders.lock().unwrap().push(folder.to_owned());
+        assert!(folder.is_dir());
+        let (ours, theirs) = duplex(1 << 16);
+        let (from, to) = split(ours);
+        let running = self.running.clone();
+        self.most.fetch_max(
+            running.fetch_add(1, Ordering::Relaxed) + 1,
+            Ordering::Relaxed,
+        );
+        let serving = tokio::spawn(Server::new(way, theirs, folder).serve());
+        let ended = async move {
+            let abort = serving.abort_handle();
+            tokio::select! {
+                _ = serving => {}
+                () = stop.cancelled() => abort.abort(),
+            }
+            running.fetch_sub(1, Ordering::Relaxed);
+        };
+        Ok(Started {
+            from: Box::new(from),
+            to: Box::new(to),
+            said: Said::default(),
+            ended: Box::pin(ended),
+        })
+    }
+}
+
+struct Server {
+    way: Way,
+    from: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    to: WriteHalf<DuplexStream>,
+    folder: PathBuf,
+    calls: usize,
+}
+
+impl Server {
+    fn new(way: Way, stream: DuplexStream, folder: &Path) -> Self {
+        let (from, to) = split(stream);
+        Self {
+            way,
+            from: BufReader::new(from).lines(),
+            to,
+            folder: folder.to_owned(),
+            calls: 0,
+        }
+    }
+
+    async fn serve(mut self) {
+        while let Ok(Some(line)) = self.from.next_line().await {
+            let message: Value = serde_json::from_str(&line).unwrap();
+            let Some(id) = message
+                .get("id")
+                .filter(|_| message.get("method").is_some())
+            else {
+                continue;
+            };
+            let params = message["params"].clone();
+            if self
+                .answer(id.clone(), &message["method"], params)
+                .await
+                .is_none()
+            {
+                return;
+            }
+        }
+    }
+
+    /// None: it ends.
+    async fn answer(&mut self, id: Value, method: &Value, params: Value) -> Option<()> {
+        match (method.as_str().unwrap(), self.way) {
+            (_, Way::Gone) => return None,
+            (_, Way::Silent) => {}
+            ("initialize", way) => {
+                let version = match way {
+                    Way::OtherVersion => json!("2099-01-01"),
+                    _ => params["protocolVersion"].clone(),
+                };
+                let hello = json!({"protocolVersion": version, "capabilities": {"tools": {"listChanged": true}},
+                    "serverInfo": {"name": "fake", "version": "1"}});
+                self.result(id, hello).await;
+            }
+            ("tools/list", way) => {
+                let list = tools(way, self.calls > 0);
+                self.result(id, list).await;
+            }
+            ("tools/call", way) => {
+                self.calls += 1;
+                return self.call(id, way, &params).await;
+            }
+            _ => self.error(id, -32601, "unknown method").await,
+        }
+        Some(())
+    }
+
+    async fn call(&mut self, id: Value, way: Way, params: &Value) -> Option<()> {
+        if params["name"] == "good" {
+            self.result(id, text("good")).await;
+            return Some(());
+        }
+        let padding = "x".repeat(5 << 20);
+        match way {
+            Way::Dies => return None,
+            Way::SaysNothing => {}
+            Way::Noise => {
+                for line in [
+                    "",
+                    "Server started!",
+                    "{",
+                    "[]",
+                    "null",
+                    "{\"jsonrpc\":\"2.0\"}",
+                ] {
+                    self.line(line).await;
+                }
+                self.to.write_all(b"\xff\xfe\n\0\n").await.ok()?;
+                self.result(id, text("heard")).await;
+            }
+            Way::OtherId => self.result(json!(4711), text("for another")).await,
+            Way::TwoAnswers => {
+                self.result(id.clone(), text("first")).await;
+                self.result(id, text("second")).await;
+            }
+            Way::HugeLine => self.result(id, text(&padding)).await,
+            Way::LargeResult => self.result(id, text(&padding[..100_000])).await,
+            Way::NotAResult => self.result(id, json!({"content": "text"})).await,
+            Way::NoContent => self.result(id, json!({})).await,
+            Way::ErrorOfTheProtocol => self.error(id, -32000, &padding[..100_000]).await,
+            Way::Asks => {
+                for method in [
+                    "sampling/createMessage",
+                    "elicitation/create",
+                    "roots/list",
+                    "ping",
+                    "x",
+                ] {
+                    let ask =
+                        json!({"jsonrpc": "2.0", "id": method, "method": method, "params": {}});
+                    self.line(&ask.to_string()).await;
+                }
+                self.result(id, text("asked")).await;
+            }
+            Way::Flood => {
+                let note = json!({"jsonrpc": "2.0", "method": "notifications/message",
+                    "params": {"level": "info", "data": "x"}});
+                let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                    "params": {"progressToken": 0, "progress": 1}});
+                for _ in 0..5_000 {
+                    self.line(&note.to_string()).await;
+                    self.line(&progress.to_string()).await;
+                }
+                self.result(id, text("flooded")).await;
+            }
+            Way::Indiscreet => self.result(id, text("it is secret-value")).await,
+            Way::NotText => {
+                self.to
+                    .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":")
+                    .await
+                    .ok()?;
+                self.to.write_all(id.to_string().as_bytes()).await.ok()?;
+                self.to
+                    .write_all(
+                        b",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"\xff\"}]}}\n",
+                    )
+                    .await
+                    .ok()?;
+            }
+            Way::Deep => {
+                let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+                self.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"structuredContent":{deep}}}}}"#)).await;
+            }
+            Way::WantsMore => {
+                let more = json!({"resultType": "input_required", "inputRequests": {}, "requestState": "s"});
+                self.result(id, more).await;
+            }
+            Way::Deaf => {
+                // Reads no more, and keeps its pipes.
+                std::future::pending::<()>().await;
+            }
+            Way::SaysChanged | Way::Changed => {
+                self.line(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
+                    .await;
+                self.result(id, text("called")).await;
+            }
+            _ if params["arguments"]["folder"] == true => {
+                let said = format!("{0} is not {0}/a", self.folder.display());
+                self.result(id, text(&said)).await;
+            }
+            _ => self.result(id, text("called")).await,
+        }
+        Some(())
+    }
+
+    async fn result(&mut self, id: Value, result: Value) {
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        self.line(&answer.to_string()).await;
+    }
+
+    async fn error(&mut self, id: Value, code: i32, message: &str) {
+        let answer =
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
+        self.line(&answer.to_string()).await;
+    }
+
+    async fn line(&mut self, line: &str) {
+        drop(self.to.write_all(format!("{line}\n").as_bytes()).await);
+    }
+}
+
+fn text(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+fn tools(way: Way, later: bool) -> Value {
+    let tool =
+        |name: &str| json!({"name": name, "description": "d", "inputSchema": {"type": "object"}});
+    let with = |key: &str, value: Value| {
+        let mut odd = tool("odd");
+        odd[key] = value;
+        json!({"tools": [odd]})
+    };
+    match way {
+        Way::EndlessList => json!({"tools": [], "nextCursor": "again"}),
+        Way::TooManyTools => {
+            let many: Vec<Value> = (0..300).map(|n| tool(&format!("t{n}"))).collect();
+            json!({"tools": many})
+        }
+        Way::TwoOfOneName => json!({"tools": [tool("t"), tool("t")]}),
+        Way::OddName => json!({"tools": [tool("../t")]}),
+        Way::LongDescription => with("description", json!("x".repeat(20_000))),
+        Way::NoSchema => with("inputSchema", json!("none")),
+        Way::FarSchema => with(
+            "inputSchema",
+            json!({"type": "object", "$ref": "http://127.0.0.1:9/x"}),
+        ),
+        Way::Changed if later => json!({"tools": [tool("t"), tool("good"), tool("new")]}),
+        _ => json!({"tools": [tool("t"), tool("good")]}),
+    }
+}
+
+/// A server with these processes, and the tools of a session that uses it.
+struct Setup {
+    server: Arc<McpServer>,
+    running: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+    folders: Arc<Mutex<Vec<PathBuf>>>,
+}
+
+impl Setup {
+    fn new(ways: &[Way], share: Share) -> Self {
+        let running = Arc::<AtomicUsize>::default();
+        let most = Arc::<AtomicUsize>::default();
+        let folders = Arc::default();
+        let fake = Fake {
+            ways: ways.to_vec(),
+            starts: AtomicUsize::new(0),
+            running: running.clone(),
+            most: most.clone(),
+            folders: Arc::clone(&folders),
+        };
+        let options = McpOptions {
+            name: "s".to_owned(),
+            share,
+            max_processes: 2,
+            resumable: false,
+            start_timeout: Duration::from_secs(30),
+            timeout: Duration::from_secs(60),
+            max_bytes: 65_536,
+            redactor: Redactor::of(&["secret-value".into()]).unwrap(),
+        };
+        let server = Arc::new(McpServer::started_by(options, Box::new(fake)));
+        Self {
+            server,
+            running,
+            most,
+            folders,
+        }
+    }
+
+    async fn tools(&self) -> ToolSet {
+        let mut registry = Registry::default();
+        for tool in self.server.tools().await.unwrap() {
+            registry.add(tool).unwrap();
+        }
+        registry.select(["s__*"]).unwrap()
+    }
+
+    fn running(&self) -> usize {
+        self.running.load(Ordering::Relaxed)
+    }
+}
+
+async fn call(tools: &ToolSet, name: &str, args: Value, ctx: &ToolContext) -> Observation {
+    tools.ready(ctx).await.unwrap();
+    tools.get(name).unwrap().tool().call(&args, ctx).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_misbehaves_before_the_run_says_why() {
+    let table = [
+        (Way::Silent, "it did not list its tools within 30 s"),
+        (Way::Gone, "it does not speak MCP: "),
+        (
+            Way::OtherVersion,
+            "it speaks MCP 2099-01-01, which farm does not",
+        ),
+        (
+            Way::EndlessList,
+            "the list of its tools has more than 64 pages",
+        ),
+        (Way::TooManyTools, "it has more than 256 tools"),
+        (Way::TwoOfOneName, "it has two tools called \"t\""),
+        (Way::OddName, "\"../t\" is not a name of a tool"),
+        (
+            Way::LongDescription,
+            "the description of tool \"odd\" has 20000 bytes",
+        ),
+        (Way::NoSchema, "it does not list its tools: "),
+        (
+            Way::FarSchema,
+            "the schema of tool \"odd\" is not taken: it refers to \"http://127.0.0.1:9/x\"",
+        ),
+    ];
+    for (way, why) in table {
+        let setup = Setup::new(&[way], Share::Session);
+        let lost = setup.server.tools().await.err().unwrap();
+        let want = format!("server s did not start: {why}");
+        assert!(lost.to_string().starts_with(&want), "{way:?}: {lost}");
+        setup.server.close().await;
+        assert_eq!(setup.running(), 0, "{way:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_a_server_does_when_called_is_an_observation() {
+    let nothing = "server s gave no result within 60 s";
+    let table = [
+        (Way::Good, true, "called"),
+        (Way::SaysNothing, false, nothing),
+        (Way::Dies, false, "server s has ended"),
+        (Way::Noise, true, "heard"),
+        (Way::OtherId, false, nothing),
+        (Way::TwoAnswers, true, "first"),
+        (Way::HugeLine, false, nothing),
+        (
+            Way::LargeResult,
+            false,
+            "the result has 100000 bytes, more than the 65536 that are taken",
+        ),
+        (Way::NotAResult, false, "server s gave no result of a call"),
+        (Way::NoContent, true, ""),
+        (Way::ErrorOfTheProtocol, false, "server s: xxx"),
+        (Way::Asks, true, "asked"),
+        (Way::Flood, true, "flooded"),
+        (Way::Indiscreet, true, "it is [key]"),
+        (Way::NotText, false, nothing),
+        (Way::Deep, false, nothing),
+        (
+            Way::WantsMore,
+            false,
+            "server s wants to be asked again later",
+        ),
+        (Way::Deaf, false, nothing),
+        (Way::SaysChanged, true, "called"),
+    ];
+    for (way, ok, text) in table {
+        let setup = Setup::new(&[Way::Good, way], Share::Session);
+        let tools = setup.tools().await;
+        let ctx = ToolContext::default();
+        let got = call(&tools, "s__t", json!({"a": 1}), &ctx).await;
+        assert_eq!(got.ok, ok, "{way:?}: {}", got.content);
+        assert!(got.content.starts_with(text), "{way:?}: {}", got.content);
+        assert!(got.content.len() < 70_000, "{way:?}");
+        let next = call(&tools, "s__good", json!({}), &ctx).await;
+        match way {
+            Way::Dies => assert_eq!(&*next.content, "server s has ended"),
+            Way::Deaf => assert_eq!(&*next.content, nothing),
+            _ => assert_eq!(&*next.content, "good", "{way:?}"),
+        }
+        ctx.hosts.close().await;
+        setup.server.close().await;
+        assert_eq!(setup.running(), 0, "{way:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_does_not_read_is_ended_all_the_same() {
+    let setup = Setup::new(&[Way::Good, Way::Deaf], Share::Session);
+    let tools = setup.tools().await;
+    let ctx = ToolContext::default();
+    call(&tools, "s__t", json!({}), &ctx).await;
+    let long = json!({"a": "x".repeat(1 << 20)});
+    call(&tools, "s__t", long, &ctx).await;
+    ctx.hosts.close().await;
+    assert_eq!(setup.running(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_tools_change_is_lost() {
+    let setup = Setup::new(&[Way::Good, Way::Changed], Share::Session);
+    let tools = setup.tools().await;
+    let ctx = ToolContext::default();
+    let got = call(&tools, "s__t", json!({}), &ctx).await;
+    assert!(got.ok);
+    // The notification is on its way before the answer.
+    let lost = tools.ready(&ctx).await.unwrap_err();
+    assert_eq!(
+        lost,
+        HostLost::Changed {
+            server: "s".to_owned()
+        }
+    );
+    let other = Setup::new(&[Way::Good, Way::TwoOfOneName], Share::Session);
+    let tools = other.tools().await;
+    let lost = tools.ready(&ToolContext::default()).await.unwrap_err();
+    assert!(matches!(lost, HostLost::NotStarted { .. }), "{lost}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_session_has_a_process_and_no_more_than_may_be() {
+    let setup = Setup::new(&[Way::Good], Share::Session);
+    let tools = setup.tools().await;
+    let sessions = (0..10).map(async |n| {
+        let ctx = ToolContext::default();
+        for _ in 0..3 {
+            assert!(call(&tools, "s__t", json!({}), &ctx).await.ok);
+        }
+        // Some are killed.
+        match n % 2 {
+            0 => ctx.hosts.close().await,
+            _ => drop(ctx),
+        }
+    });
+    futures_util::future::join_all(sessions).await;
+    setup.server.close().await;
+    assert_eq!(setup.running(), 0);
+    assert_eq!(setup.most.load(Ordering::Relaxed), 2);
+    let folders = setup.folders.lock().unwrap();
+    assert_eq!(
+        folders.len(),
+        11,
+        "one for each session, and one before all"
+    );
+    assert!(folders.iter().all(|folder| !folder.exists()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_of_the_run_is_started_again_and_a_sessions_own_is_not() {
+    for (share, again) in [(Share::Run, true), (Share::Session, false)] {
+        let setup = Setup::new(&[Way::Good, Way::Dies, Way::Good], share);
+        let tools = setup.tools().await;
+        let (one, other) = (ToolContext::default(), ToolContext::default());
+        assert!(!call(&tools, "s__t", json!({}), &one).await.ok);
+        assert_eq!(call(&tools, "s__t", json!({}), &one).await.ok, again);
+        assert!(call(&tools, "s__t", json!({}), &other).await.ok);
+        one.hosts.close().await;
+        assert!(
+            call(&tools, "s__t", json!({}), &other).await.ok,
+            "it is not the other's"
+        );
+        other.hosts.close().await;
+        assert_eq!(setup.running(), usize::from(share == Share::Run));
+        setup.server.close().await;
+        assert_eq!(setup.running(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_works_in_the_sessions_folder() {
+    let setup = Setup::new(&[Way::Good], Share::Session);
+    let tools = setup.tools().await;
+    let folder = tempfile::tempdir().unwrap();
+    let ctx = ToolContext {
+        folder: Some(folder.path().to_owned()),
+        ..ToolContext::default()
+    };
+    let said = call(&tools, "s__t", json!({"folder": true}), &ctx).await;
+    assert_eq!(
+        &*said.content, ". is not ./a",
+        "it is another one in each run"
+    );
+    ctx.hosts.close().await;
+    assert_eq!(setup.folders.lock().unwrap()[1], folder.path());
+    assert!(folder.path().exists());
+}
