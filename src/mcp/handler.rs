@@ -211,7 +211,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let tools = &self.server.tools;
+        let tool = shortened(&request.name, 64);
         if tools.get(&request.name).is_none() {
+            tracing::debug!(tool, "no such tool");
             return Err(ErrorData::invalid_params(
                 tools.unknown(&request.name),
                 None,
@@ -225,6 +227,7 @@ impl ServerHandler for Handler {
             Some(token) => self.told(number, &call, token, &context.peer).await?,
             None => self.run(number, &call, &self.server.context).await?,
         };
+        tracing::debug!(tool, ok = observation.ok, "called");
         let mut result = result(&observation);
         result.meta = self.signature(&context);
         Ok(result.into())
