@@ -224,7 +224,7 @@ fn a_session_goes_on_only_with_a_server_that_allows_it() {
 }
 
 #[test]
-fn there_are_no_more_processes_than_may_be() {
+fn sessions_that_wait_for_two_servers_do_not_wait_for_one_another() {
     let place = Place::new(
         "echo >>$FARM_TEST_MARK/starts; exec $farm mcp",
         "max_processes = 1",
@@ -355,6 +355,30 @@ fn a_server_has_the_variables_that_are_named_and_no_others() {
         "{seen}"
     );
     assert!(!seen.contains("secret"), "{seen}");
+}
+
+#[test]
+fn a_server_is_given_nothing_that_is_sealed() {
+    let place = Place::new("exec $farm mcp", "");
+    let config = place.0.read("farm.toml");
+    for (word, why) in [
+        ("./sealed.jsonl", "is a file of sealed halves"),
+        ("./../", "holds the sealed halves"),
+    ] {
+        let command = format!("command = [\"sh\", \"./server\", \"{word}\"]");
+        place.0.write(
+            "farm.toml",
+            config.replace("command = [\"sh\", \"./server\"]", &command),
+        );
+        let said = place.run(&[]).exits(2);
+        assert!(
+            said.stderr
+                .contains("farm.toml:4:11: tools.mcp.s.command: "),
+            "{}",
+            said.stderr
+        );
+        assert!(said.stderr.contains(why), "{}", said.stderr);
+    }
 }
 
 #[test]
