@@ -209,7 +209,7 @@ fn request(args: &ResumeArgs, before: &Opened, recordings: Recordings) -> Result
     let cases = cases(args, before)?;
     let sealed = before.manifest.inputs.sealed.as_ref();
     Ok(Request {
-        sealed: sealed.map_or_else(|| sealed_of(&cases), |path| from_here(before, path)),
+        sealed: sealed.map_or_else(|| sealed_of(&cases), |path| seen_from_here(before, path)),
         cases,
         pick: Pick::These(before.grid.cases.clone()),
         config: args.config.clone().map_or_else(recorded, Config::Named),
@@ -221,7 +221,7 @@ fn request(args: &ResumeArgs, before: &Opened, recordings: Recordings) -> Result
 }
 
 /// A path that was written as seen from the run folder.
-fn from_here(before: &Opened, path: &str) -> PathBuf {
+fn seen_from_here(before: &Opened, path: &str) -> PathBuf {
     let path = before.folder.path().join(path);
     match std::env::current_dir() {
         Ok(here) => config::relative(&path, &here).into(),
@@ -232,7 +232,7 @@ fn from_here(before: &Opened, path: &str) -> PathBuf {
 /// Where the case file is.
 fn cases(args: &ResumeArgs, before: &Opened) -> Result<PathBuf> {
     let inputs = &before.manifest.inputs;
-    let recorded = || Some(from_here(before, inputs.path.as_ref()?));
+    let recorded = || Some(seen_from_here(before, inputs.path.as_ref()?));
     args.cases.clone().or_else(recorded).ok_or_else(|| {
         let name = &inputs.cases;
         Error::input(format!(

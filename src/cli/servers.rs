@@ -8,7 +8,7 @@ use tokio::runtime::Builder;
 
 use super::keys;
 use crate::{
-    config::{self, ModelKind, Resolved},
+    config::{self, ModelKind, Resolved, SERVER_ENV},
     domain::{Redactor, VariantName},
     error::{Context, Error, Problem, Result},
     fence::Keeper,
@@ -75,12 +75,10 @@ fn made_of(config: &Resolved, server: &config::McpServer) -> Result<McpServer, V
     let name = &server.name;
     let mut problems = shown_keys(config, server);
     let mut env: Vec<(OsString, OsString)> = Vec::new();
-    env.extend(
-        server
-            .env
-            .iter()
-            .filter_map(|name| Some((name.into(), env::var_os(name)?))),
-    );
+    let named = SERVER_ENV
+        .into_iter()
+        .chain(server.env.iter().map(String::as_str));
+    env.extend(named.filter_map(|name| Some((name.into(), env::var_os(name)?))));
     let mut secrets: Vec<SecretString> = Vec::new();
     for variable in &server.secret_env {
         match keys::key(variable).and_then(long_enough) {
@@ -121,10 +119,11 @@ fn made_of(config: &Resolved, server: &config::McpServer) -> Result<McpServer, V
 
 /// A secret that can be told from other text.
 fn long_enough(secret: SecretString) -> Result<SecretString, &'static str> {
-    match Redactor::can_find(&secret) {
+    let is_number = secret.expose_secret().parse::<f64>().is_ok();
+    match Redactor::can_find(&secret) && !is_number {
         true => Ok(secret),
         false => Err(
-            "is too short to be found in what the server says; put it into env if it is no secret",
+            "is shorter than 8 bytes, or a number: it cannot be told from other text; name it in env if it is no secret",
         ),
     }
 }

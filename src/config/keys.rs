@@ -149,13 +149,13 @@ pub const KEYS: &[Key] = &[
     key("tools.web_fetch.pages", Path, Meaning, "folder of the pages that can be fetched"),
 
     key("tools.mcp.*.command", Command, Meaning, "a program that serves tools over MCP, with its arguments; what begins with ./ or ../ is a path").required(),
-    key("tools.mcp.*.env", Names, Operation, "the environment variables that it gets, in place of these; it gets no others").default(r#"["HOME", "LANG", "PATH", "TMPDIR"]"#),
+    key("tools.mcp.*.env", Names, Operation, "environment variables that it gets besides HOME, LANG, PATH and TMPDIR; it gets no others").default("[]"),
     key("tools.mcp.*.secret_env", Names, Operation, "more variables that it gets, whose values are taken out of what it says").default("[]"),
     key("tools.mcp.*.share", Choice(&["session", "run"]), Meaning, "a process for each session, or one for the whole run").default("\"session\""),
-    key("tools.mcp.*.max_processes", SOME, Operation, "the most processes at the same time; sessions wait for one").default("32"),
+    key("tools.mcp.*.max_processes", SOME, Operation, "the most processes of it at the same time; sessions wait for one").default("32"),
     key("tools.mcp.*.resumable", Switch, Operation, "whether a session that called it may go on with a new process").default("false"),
     key("tools.mcp.*.max_bytes", Count { min: 1, max: 4 << 20 }, Meaning, "the longest result that is taken").default("65536"),
-    key("tools.mcp.*.start_timeout_s", Seconds, Operation, "how long to wait until it says what tools it has; 10 are gone before one is greeted in the older way that is silent to the newer").default("60"),
+    key("tools.mcp.*.start_timeout_s", Seconds, Operation, "how long to wait until it says what tools it has; an older server that does not answer what it does not know takes 10 of them").default("60"),
     key("tools.mcp.*.timeout_s", Seconds, Operation, "how long to wait for the result of a call").default("60"),
 
     key("models.*.kind", Choice(MODEL_KINDS), Meaning, "what answers").required(),

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     audit::Audit,
@@ -27,6 +27,9 @@ pub(super) const SECTION: &str = "tools.mcp";
 /// The names of servers: so that the first `__` of a tool's name ends that of its server.
 pub(super) const NAME: &str = "^(?=.{1,32}$)[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$";
 
+/// The environment variables that every server gets.
+pub const SERVER_ENV: [&str; 4] = ["HOME", "LANG", "PATH", "TMPDIR"];
+
 /// A server of tools, started as a child process.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpServer {
@@ -34,7 +37,7 @@ pub struct McpServer {
     pub name: String,
     /// The program and its arguments; relative paths are made absolute.
     pub command: Vec<OsString>,
-    /// The environment variables that it gets.
+    /// The environment variables that it gets besides [`SERVER_ENV`].
     pub env: Vec<String>,
     /// Those whose values are secrets; it gets them too.
     pub secret_env: Vec<String>,
@@ -52,6 +55,8 @@ pub struct McpServer {
     pub timeout: Duration,
     /// The command without what differs between machines.
     meaning: Vec<Value>,
+    /// SHA-256, hex, of the files that it names.
+    files: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -80,6 +85,7 @@ impl McpServer {
         json!({
             "name": self.name,
             "command": self.meaning,
+            "files_sha256": self.files,
             "share": self.share,
             "max_bytes": self.max_bytes,
         })
@@ -146,15 +152,17 @@ fn server(audit: &mut Audit<'_>, at: &Name) -> Result<Option<McpServer>> {
     }
     let mut command = Vec::new();
     let mut meaning = Vec::new();
+    let mut files = Map::new();
     for written in table.command {
         if !is_path(&written) {
             meaning.push(Value::String(written.clone()));
             command.push(written.into());
             continue;
         }
-        let file = absolute(&settings.from_here(&path, &written));
+        let file = in_place(&settings.seen_from_here(&path, &written));
+        meaning.push(Value::String(written_name(&file)));
         match meaning_of(&file) {
-            Ok(means) => meaning.push(means),
+            Ok(sha256) => files.extend(sha256.map(|sha256| (written_name(&file), sha256.into()))),
             Err(e) => {
                 let message = format!("{} cannot be read: {e}", file.display());
                 audit.tell(&path, Misfit::from(message));
@@ -174,20 +182,35 @@ fn server(audit: &mut Audit<'_>, at: &Name) -> Result<Option<McpServer>> {
         start_timeout: Duration::from_secs_f64(table.start_timeout_s),
         timeout: Duration::from_secs_f64(table.timeout_s),
         meaning,
+        files,
     }))
 }
 
-/// A file by its digest. A folder by its name: it may hold anything, also what changes.
-fn meaning_of(path: &Path) -> io::Result<Value> {
+/// From the root, but for a link at its end: a program may be what the link to it is called, as that of
+/// a virtual environment of Python.
+pub(super) fn in_place(path: &Path) -> PathBuf {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => absolute(parent).join(name),
+        _ => absolute(path),
+    }
+}
+
+/// A path of a command in what it means: without where that is.
+fn written_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    format!("./{}", name.to_string_lossy())
+}
+
+/// The digest of a file; none of a folder: it may hold anything, also what changes.
+fn meaning_of(path: &Path) -> io::Result<Option<String>> {
     let found = fs::metadata(path)?;
     if found.is_dir() {
-        let name = path.file_name().unwrap_or_default();
-        return Ok(json!({ "folder": name.to_string_lossy() }));
+        return Ok(None);
     }
     if !found.is_file() {
         return Err(io::Error::other("it is neither a file nor a folder"));
     }
-    Ok(json!({ "sha256": sha256_hex(&fs::read(path)?) }))
+    Ok(Some(sha256_hex(&fs::read(path)?)))
 }
 
 fn is_variable(name: &str) -> bool {

@@ -48,7 +48,7 @@ pub use guard::{FileId, Guard};
 pub use judge::{Grader, Judge};
 pub use keys::{Class, KEYS, Key};
 pub use kinds::Kind;
-pub use mcp::McpServer;
+pub use mcp::{McpServer, SERVER_ENV};
 pub use models::{ModelConfig, ModelKind, ScriptFile};
 pub use openai::OpenAi;
 pub use resolved::{Pages, Resolved, Run, Session, Suite, Tools};

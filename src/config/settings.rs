@@ -267,12 +267,12 @@ impl Settings {
     /// The path that is set at a key.
     pub fn located(&self, path: &[&str]) -> Option<Located> {
         let written = self.text(path)?.to_owned();
-        let path = self.from_here(path, &written);
+        let path = self.seen_from_here(path, &written);
         Some(Located { written, path })
     }
 
     /// A path that is written at a key, from where farm stands.
-    pub fn from_here(&self, path: &[&str], written: &str) -> PathBuf {
+    pub fn seen_from_here(&self, path: &[&str], written: &str) -> PathBuf {
         self.folder(path).unwrap_or(Path::new("")).join(written)
     }
 

@@ -1,6 +1,9 @@
 //! Writes a resolved config, each value with where it came from.
 
-use std::{fmt::Write, path::Path};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 use toml::Value;
 
@@ -84,11 +87,11 @@ fn value_of(
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     match (key.kind, value) {
         (Kind::Path, Value::String(written)) => {
-            Value::String(relative(&settings.from_here(&path, written), folder))
+            Value::String(relative(&settings.seen_from_here(&path, written), folder))
         }
         (Kind::Command, Value::Array(words)) => {
             let word = |word: &Value| match word.as_str().filter(|word| is_path(word)) {
-                Some(written) => dotted(&relative(&settings.from_here(&path, written), folder)),
+                Some(written) => dotted(&settings.seen_from_here(&path, written), folder),
                 None => word.clone(),
             };
             Value::Array(words.iter().map(word).collect())
@@ -97,10 +100,15 @@ fn value_of(
     }
 }
 
-/// A path that is still known as one in a command.
-fn dotted(path: &str) -> Value {
-    match is_path(path) || Path::new(path).is_absolute() {
-        true => path.to_owned().into(),
+/// A path as seen from `folder` that is known as one in a command; a link at its end stays one.
+fn dotted(path: &Path, folder: &Path) -> Value {
+    let path = match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Path::new(&relative(parent, folder)).join(name),
+        _ => PathBuf::from(relative(path, folder)),
+    };
+    let path = path.to_string_lossy().into_owned();
+    match is_path(&path) || Path::new(&path).is_absolute() {
+        true => path.into(),
         false => format!("./{path}").into(),
     }
 }

@@ -87,23 +87,22 @@ impl Handler {
         if let Some(blocked) = verify::blocked(&judgments) {
             return Ok(blocked);
         }
-        let (Some(entry), Ok(args)) = (tools.get(&call.tool), &call.args) else {
-            // The schema verifier has blocked it.
-            return Ok(Observation::error(tools.unknown(&call.tool)));
-        };
-        let called = async {
-            if let Some(server) = entry.tool().server()
+        let done = async {
+            let server = tools
+                .get(&call.tool)
+                .and_then(|entry| entry.tool().server());
+            if let Some(server) = server
                 && let Err(lost) = server.ready(context).await
             {
                 return Observation::error(lost.to_string());
             }
-            entry.tool().call(args, context).await
+            tools.act(call, context).await
         };
         let _runs = self.requests.runs(number);
         tokio::select! {
             biased;
             () = self.dropped(number) => Ok(Observation::error("not done: the server ends")),
-            done = unless_it_panics(called) => done,
+            done = unless_it_panics(done) => done,
         }
     }
 

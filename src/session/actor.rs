@@ -157,6 +157,7 @@ impl Actor for SessionActor {
         match state.turn().await {
             Ok(()) => myself.cast(NextTurn)?,
             Err(exit) => {
+                state.let_go().await;
                 state.exit = Some(exit);
                 myself.stop(None);
             }
@@ -411,7 +412,7 @@ impl State {
 
     async fn end(&mut self, outcome: Outcome) -> Result<Finished, StoreLost> {
         // Whatever looks at its folder later finds nobody at work there.
-        self.context.processes.close().await;
+        self.let_go().await;
         let outcome = Arc::new(outcome);
         self.writes.push(Write::End {
             session: self.id,

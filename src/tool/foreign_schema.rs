@@ -72,6 +72,14 @@ fn at_most(found: usize, max: usize, verb: &str, what: &str) -> Result<(), Strin
     }
 }
 
+/// Regular expressions of a schema.
+pub fn patterns(schema: &Value) -> usize {
+    let mut seen = Seen::default();
+    // One that is not taken is not compiled.
+    drop(seen.look(schema, 0));
+    seen.patterns
+}
+
 /// What is found in a schema. Data in it (`default`, `examples`) is looked at as the rest is: a
 /// reference may lead there.
 #[derive(Default)]

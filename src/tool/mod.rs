@@ -5,12 +5,13 @@ pub mod calculator;
 mod fenced_read;
 mod file_read;
 mod files;
-pub mod foreign_schema;
+pub(crate) mod foreign_schema;
 mod function;
-pub mod lines;
+pub(crate) mod lines;
 pub mod mcp_client;
 mod progress;
 mod registry;
+mod set;
 mod spec;
 mod validation_cost;
 mod web_fetch;
@@ -29,7 +30,8 @@ pub use files::SessionFiles;
 pub use function::from_fn;
 pub use mcp_client::{McpServer, Processes, ServerLost};
 pub use progress::{Progress, Report};
-pub use registry::{Entry, Registry, RegistryError, ToolSet};
+pub use registry::{Entry, Registry, RegistryError};
+pub use set::ToolSet;
 pub use spec::spec;
 pub use web_fetch::WebFetch;
 
@@ -48,7 +50,8 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Runs it, on a server that is ready. Dropping the future must leave nothing running.
+    /// Runs it, on a server that is ready. Dropping the future must leave nothing of it running; a server
+    /// is told that nobody waits any more, and runs on.
     fn call<'a>(&'a self, args: &'a Value, ctx: &'a ToolContext) -> BoxFuture<'a, Observation>;
 }
 

@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, sync::Arc, thread};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, json};
 
-use super::{McpServer, Processes, ServerLost, Tool, ToolContext, validation_cost};
+use super::{Tool, ToolSet, foreign_schema, validation_cost};
 use crate::{
     domain::{ToolSpec, is_wire_name},
     error::nearest,
@@ -14,15 +14,20 @@ const MAX_CHECKS: usize = 1_000_000;
 /// The most checks that may have failed for the violations to be listed: each takes some 400 bytes.
 const MAX_LISTED: usize = 50_000;
 /// Bytes of stack for compiling a schema with references. Without optimisation a level takes up to
-/// 18 KiB, and [`foreign_schema`](super::foreign_schema) lets 1,000 through.
+/// 18 KiB, and [`foreign_schema`] lets 1,000 through.
 const COMPILER_STACK: usize = 32 << 20;
 /// What a regular expression may take when it is compiled, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 19;
+
+/// The most regular expressions of all tools of servers: each is compiled, and may take as much.
+const MAX_FOREIGN_PATTERNS: usize = 500;
 
 /// All tools of a run, by name. Schemas are compiled once, here.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: BTreeMap<String, Arc<Entry>>,
+    /// Regular expressions in the schemas of tools of servers.
+    foreign_patterns: usize,
 }
 
 /// A tool with its compiled schema.
@@ -63,8 +68,8 @@ impl Registry {
     /// When the name is taken or not fit for providers, or the schema does not compile: it must hold
     /// all that it refers to, and its patterns must do without look-around and be of a sane size, so
     /// that no schema reads a file, asks a network or takes more than linear time to match.
-    /// A schema of somebody else is to pass [`foreign_schema::check`](super::foreign_schema::check)
-    /// first: compiling some takes all stack or memory.
+    /// That of a tool of a server passes [`foreign_schema`] first: compiling some takes all stack or
+    /// memory.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let spec = tool.spec();
         let name = spec.name.clone();
@@ -74,15 +79,25 @@ impl Registry {
         if self.tools.contains_key(&name) {
             return Err(RegistryError::Duplicate(name));
         }
+        let refused = |message| RegistryError::Schema {
+            name: name.clone(),
+            message,
+        };
+        if tool.server().is_some() {
+            foreign_schema::check(&spec.parameters).map_err(refused)?;
+            let patterns = self.foreign_patterns + foreign_schema::patterns(&spec.parameters);
+            if patterns > MAX_FOREIGN_PATTERNS {
+                let why = "the schemas of all tools of servers together have too many patterns";
+                return Err(refused(why.to_owned()));
+            }
+            self.foreign_patterns = patterns;
+        }
         let may_explode = validation_cost::may_explode(&spec.parameters);
         let compiled = match may_explode {
             true => compiled_with_room(&spec.parameters),
             false => compiled(&spec.parameters),
         };
-        let validator = compiled.map_err(|message| RegistryError::Schema {
-            name: name.clone(),
-            message,
-        })?;
+        let validator = compiled.map_err(refused)?;
         let wire = json!({
             "type": "function",
             "function": {
@@ -161,6 +176,8 @@ impl Registry {
 fn compiled(schema: &Value) -> Result<Validator, String> {
     jsonschema::options()
         .offline()
+        // In all drafts it says something and asks nothing, as in the newest.
+        .should_validate_formats(false)
         .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
         .build(schema)
         .map_err(|e| e.to_string())
@@ -178,7 +195,7 @@ fn compiled_with_room(schema: &Value) -> Result<Validator, String> {
 }
 
 /// Says that there is no tool of that name, which one may be meant and which there are.
-fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     // No tool has a longer name, and a model may write anything.
     let shown: String = name.chars().take(64).collect();
@@ -194,100 +211,6 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
         text.push_str(&format!(" tools: {}", known.join(", ")));
     }
     text
-}
-
-/// The tools of one session.
-#[derive(Clone, Default)]
-pub struct ToolSet {
-    entries: Arc<[Arc<Entry>]>,
-    /// The servers of some of them, sorted by name.
-    servers: Arc<[Arc<McpServer>]>,
-}
-
-impl ToolSet {
-    fn of(entries: Vec<Arc<Entry>>) -> Self {
-        let servers = entries.iter().filter_map(|e| e.tool.server());
-        let servers: BTreeMap<&str, &Arc<McpServer>> = servers.map(|s| (s.name(), s)).collect();
-        Self {
-            servers: servers.into_values().cloned().collect(),
-            entries: entries.into(),
-        }
-    }
-
-    /// The servers that tools of these are called on.
-    pub fn servers(&self) -> impl Iterator<Item = &Arc<McpServer>> {
-        self.servers.iter()
-    }
-
-    /// Whether these tools can be called without waiting for a server.
-    #[must_use]
-    pub fn is_ready<'a>(
-        &self,
-        mut names: impl Iterator<Item = &'a str>,
-        processes: &Processes,
-    ) -> bool {
-        let server = |name| self.get(name).and_then(|entry| entry.tool.server());
-        names.all(|name| server(name).is_none_or(|server| server.is_ready(processes)))
-    }
-
-    /// Sees to it that the session has a process of each of its servers, in the same order as all
-    /// others: two that waited for a slot that the other has would wait for ever.
-    ///
-    /// # Errors
-    /// The first server that is lost.
-    pub async fn ready(&self, ctx: &ToolContext) -> Result<(), ServerLost> {
-        for server in &*self.servers {
-            server.ready(ctx).await?;
-        }
-        Ok(())
-    }
-
-    /// The tool of that name.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Entry> {
-        self.entries
-            .iter()
-            .find(|e| e.spec().name == name)
-            .map(AsRef::as_ref)
-    }
-
-    /// Why [`get`](Self::get) has nothing for `name`, in words.
-    #[must_use]
-    pub fn unknown(&self, name: &str) -> String {
-        unknown(name, self.names())
-    }
-
-    /// Their names, in the order of the session.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|e| e.spec().name.as_str())
-    }
-
-    /// What is said of each, in that order.
-    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.entries.iter().map(|e| e.spec())
-    }
-
-    /// The `tools` of a chat request.
-    #[must_use]
-    pub fn wire(&self) -> Value {
-        self.entries.iter().map(|e| e.wire.clone()).collect()
-    }
-
-    /// What is said of them, for a prompt: for each a line with its name and what it does, and one
-    /// with the schema of its arguments.
-    #[must_use]
-    pub fn in_words(&self) -> String {
-        let lines = self.entries.iter().map(|entry| {
-            let ToolSpec {
-                name,
-                description,
-                parameters,
-                ..
-            } = entry.spec();
-            format!("{name}: {description}\nArguments of {name}: {parameters}")
-        });
-        lines.collect::<Vec<_>>().join("\n")
-    }
 }
 
 impl Entry {
@@ -320,6 +243,11 @@ impl Entry {
         validation_cost::is_affordable(&self.spec().parameters, args, checks)
     }
 
+    /// What a chat request says of it.
+    pub(super) fn wire(&self) -> &Value {
+        &self.wire
+    }
+
     /// Its compiled schema.
     #[must_use]
     pub fn validator(&self) -> &Validator {
@@ -331,6 +259,7 @@ impl Entry {
 mod tests {
     use super::*;
     use crate::domain::{BoxFuture, Hints, Observation};
+    use crate::tool::ToolContext;
 
     struct Named(ToolSpec);
 

@@ -43,6 +43,9 @@ pub(super) fn targets<'a>(schema: &'a Value, reference: &str) -> Vec<&'a Value> 
 }
 
 fn percent_decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
     let mut decoded = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
@@ -256,6 +259,11 @@ fn length(keyword: &str, value: &Value, instance: &Value) -> usize {
             schemas.keys().map(|pattern| against(pattern, names)).sum()
         }
         ("minLength" | "maxLength", _, Value::String(text)) => text.len() / 64,
+        ("contentEncoding" | "contentMediaType" | "format", _, Value::String(text)) => {
+            text.len() / 8
+        }
+        // It is looked for each time.
+        (keyword, Value::String(reference), _) if is_reference(keyword) => reference.len() / 64,
         ("const" | "enum" | "uniqueItems", _, instance) => size(instance) / 8,
         _ => 0,
     }

@@ -54,7 +54,7 @@ impl Place {
                  models.scripted = {{ kind = \"scripted\", latency_ms = 0 }}\n\
                  [tools.mcp.s]\n\
                  command = [\"sh\", \"./server\"]\n\
-                 env = [\"PATH\", \"FARM_TEST_MARK\"]\n{keys}\n"
+                 env = [\"FARM_TEST_MARK\"]\n{keys}\n"
             ),
         );
         place
@@ -235,7 +235,7 @@ fn sessions_that_wait_for_two_servers_do_not_wait_for_one_another() {
             .0
             .read("farm.toml")
             .replace("[\"s__*\"]", "[\"s__*\", \"other__file_read\"]")
-            + "[tools.mcp.other]\ncommand = [\"sh\", \"./server\"]\nenv = [\"PATH\", \"FARM_TEST_MARK\"]\nmax_processes = 1\n",
+            + "[tools.mcp.other]\ncommand = [\"sh\", \"./server\"]\nenv = [\"FARM_TEST_MARK\"]\nmax_processes = 1\n",
     );
     // Two servers with a slot each: nobody waits for ever.
     place.run(&["--seeds", "3", "--concurrency", "12"]).exits(0);
@@ -276,7 +276,7 @@ fn a_server_that_does_not_start_says_why_before_anything_runs() {
             let said = place
                 .farm(&[command, &["--config", "farm.toml"]].concat())
                 .exits(2);
-            let at = "farm.toml:4:11: tools.mcp.s.command: server s did not start: ";
+            let at = "farm.toml:4:11: tools.mcp.s.command: server s cannot be used: ";
             assert!(
                 said.stderr.contains(at) && said.stderr.contains(why),
                 "{}",
@@ -302,7 +302,7 @@ fn one_that_does_not_start_again_fails_its_sessions_alone() {
         .unwrap();
     assert_eq!(end["status"], "crashed");
     let error = end["error"].as_str().unwrap();
-    assert!(error.starts_with("server s did not start: "), "{error}");
+    assert!(error.starts_with("server s cannot be used: "), "{error}");
     // Where it starts again, the session begins anew.
     fs::write(place.0.path("is-up"), "").unwrap();
     place.farm(&["resume", "run"]).exits(0);
@@ -406,7 +406,7 @@ fn the_key_of_a_model_is_refused() {
     let config = place
         .0
         .read("farm.toml")
-        .replace("\"PATH\",", "\"PATH\", \"A_KEY\",");
+        .replace("[\"FARM_TEST_MARK\"]", "[\"A_KEY\"]");
     let model = "[models.live]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\napi_key_env = \"A_KEY\"\n";
     place.0.write("farm.toml", config + model);
     let mut command = crate::support::farm();

@@ -26,7 +26,7 @@ fn a_server_has_what_its_table_says() {
     let here = fixture.dir.path();
     let command: [OsString; 3] = ["server".into(), here.join("a").into(), ".".into()];
     assert_eq!(fs.command, command);
-    assert_eq!(fs.env, ["HOME", "LANG", "PATH", "TMPDIR"]);
+    assert_eq!(fs.env, [""; 0]);
     assert_eq!((fs.share, fs.max_processes), (Scope::Session, 32));
     assert_eq!((fs.resumable, fs.max_bytes), (false, 65536));
     assert_eq!(
@@ -55,6 +55,17 @@ fn a_command_moves_with_the_config() {
         assert_eq!(again.tools.mcp, first.tools.mcp);
         assert_eq!(again.meaning(), first.meaning());
     }
+    // A program may be what the link to it is called.
+    let here = fixture.dir.path();
+    std::os::unix::fs::symlink("a.md", here.join("link")).unwrap();
+    fs::write(here.join("farm.toml"), "tools.mcp.s.command = [\"./link\"]").unwrap();
+    let linked = fixture.resolve(&[], &[], &[]).unwrap();
+    let link = here.canonicalize().unwrap().join("link");
+    assert_eq!(linked.tools.mcp[0].command, [link]);
+    let file = here.join("results/run/config.toml");
+    fs::write(&file, linked.to_toml(&here.join("results/run"))).unwrap();
+    assert_eq!(setup(&file).tools.mcp, linked.tools.mcp);
+    fs::write(here.join("farm.toml"), config).unwrap();
     let digest = first.digest().unwrap();
     fs::write(fixture.dir.path().join("a.md"), "another program").unwrap();
     let changed = fixture.resolve(&[], &[], &[]).unwrap();

@@ -81,9 +81,7 @@ impl Sides {
                     let [call] = &calls[..] else {
                         panic!("{calls:?}")
                     };
-                    let entry = tools.get(&call.tool).unwrap();
-                    let args = call.args.as_ref().unwrap();
-                    let observation = entry.tool().call(args, &self.context).await;
+                    let observation = tools.act(call, &self.context).await;
                     todo = machine.step(Event::Observed {
                         observations: vec![observation],
                         work_s: 0.0,

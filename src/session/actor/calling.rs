@@ -16,12 +16,15 @@ impl State {
             return Ok(());
         }
         let _waiting = self.watch.waits(Activity::Server, None);
-        let ready = tools.ready(&self.context).await;
-        if ready.is_err() {
-            // The others that it has: nothing of it goes on when it breaks.
+        tools.ready(&self.context).await.map_err(Exit::from)
+    }
+
+    /// Ends the processes that it has.
+    pub(super) async fn let_go(&self) {
+        if !self.context.processes.is_empty() {
+            let _waiting = self.watch.waits(Activity::Server, None);
             self.context.processes.close().await;
         }
-        ready.map_err(Exit::from)
     }
 
     /// Runs calls at the same time. One that outlives `max_seconds` is dropped.
@@ -29,11 +32,8 @@ impl State {
         self.watch.is_at(Activity::Tool);
         let max_s = self.spec.limits.max_seconds;
         let runs = calls.iter().map(async |call| {
-            let (Some(entry), Ok(args)) = (self.spec.tools.get(&call.tool), &call.args) else {
-                return Observation::error(format!("no tool {:?} takes such arguments", call.tool));
-            };
             self.worked
-                .within(max_s, entry.tool().call(args, &self.context))
+                .within(max_s, self.spec.tools.act(call, &self.context))
                 .await
                 .unwrap_or_else(|| {
                     Observation::error("stopped: the session's time (max_seconds) is up")

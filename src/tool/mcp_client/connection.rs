@@ -63,6 +63,15 @@ pub(super) enum Greeting {
     Initialize,
 }
 
+/// Why a server does not list its tools, in words.
+#[derive(Debug)]
+pub(super) enum NoList {
+    /// It has ended.
+    Ended(String),
+    /// What it says is no list.
+    Wrong(String),
+}
+
 /// A server that has been greeted.
 pub(super) struct Connection {
     server: String,
@@ -116,6 +125,8 @@ impl Connection {
             Greeting::Discover => ClientLifecycleMode::Discover { preferred_versions },
             Greeting::Initialize => ClientLifecycleMode::Initialize,
         };
+        // The most that a greeting asks.
+        (0..3).for_each(|_| heard.asks());
         let service = Client.serve_with_lifecycle(transport, lifecycle).await;
         let service = service.map_err(|e| format!("it does not speak MCP: {}", in_words(&e)))?;
         // A list is asked for to see what has become of it.
@@ -131,7 +142,11 @@ impl Connection {
             return Err(format!("it speaks MCP {shown}, which farm does not"));
         }
         let program = info.server_info.as_ref();
-        let program = program.map(|program| format!("{} {}", program.name, program.version));
+        let program = program.map(|program| {
+            format!("{} {}", program.name, program.version)
+                .trim()
+                .to_owned()
+        });
         Ok(Self {
             server: server.to_owned(),
             heard,
@@ -149,36 +164,42 @@ impl Connection {
     /// All its tools, as it lists them.
     ///
     /// # Errors
-    /// Why it does not, in words.
-    pub async fn tools(&self) -> Result<Vec<Tool>, String> {
+    /// Why it does not.
+    pub async fn tools(&self) -> Result<Vec<Tool>, NoList> {
         let mut tools = Vec::new();
         let mut bytes = 0;
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
             let page = cursor.map(|at| PaginatedRequestParams::default().with_cursor(Some(at)));
+            self.heard.asks();
             let page = self.service.list_tools(page).await;
             let page = page.map_err(|e| {
                 let why = shortened(&e.to_string(), SHOWN);
-                format!("it does not list its tools: {why}")
+                let why = format!("it does not list its tools: {why}");
+                match e {
+                    ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
+                        NoList::Ended(why)
+                    }
+                    _ => NoList::Wrong(why),
+                }
             })?;
             bytes += serde_json::to_vec(&page.tools).map_or(0, |json| json.len());
             tools.extend(page.tools);
             if tools.len() > MAX_TOOLS {
-                return Err(format!("it has more than {MAX_TOOLS} tools"));
+                let why = format!("it has more than {MAX_TOOLS} tools");
+                return Err(NoList::Wrong(why));
             }
             if bytes > MAX_LIST {
-                return Err(format!(
-                    "the list of its tools is longer than {MAX_LIST} bytes"
-                ));
+                let why = format!("the list of its tools is longer than {MAX_LIST} bytes");
+                return Err(NoList::Wrong(why));
             }
             match page.next_cursor {
                 Some(next) => cursor = Some(next),
                 None => return Ok(tools),
             }
         }
-        Err(format!(
-            "the list of its tools has more than {MAX_PAGES} pages"
-        ))
+        let why = format!("the list of its tools has more than {MAX_PAGES} pages");
+        Err(NoList::Wrong(why))
     }
 
     /// How often it has said that its tools changed.
@@ -215,7 +236,8 @@ impl Connection {
         within: Duration,
         max_bytes: usize,
     ) -> (Observation, bool) {
-        let before = self.heard.answers.load(Relaxed);
+        self.heard.asks();
+        let before = self.heard.signs();
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
         // The protocol may be stuck over a pipe that nobody reads.
         let ended = async {
@@ -229,12 +251,17 @@ impl Connection {
         match called {
             Ok(answer) => (observation(answer, &self.server, max_bytes), true),
             Err(_) => {
+                let now = self.heard.signs();
+                let long = match now.dropped > before.dropped {
+                    true => "; a line of more than 8 MiB was dropped, ask for less",
+                    false => "",
+                };
                 let why = format!(
-                    "server {} gave no result within {} s",
+                    "server {} gave no result within {} s{long}",
                     self.server,
                     within.as_secs_f64()
                 );
-                let is_alive = self.heard.answers.load(Relaxed) > before;
+                let is_alive = now != before;
                 (Observation::error(why), is_alive)
             }
         }
@@ -246,6 +273,9 @@ fn in_words(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
             format!("{}; {}", in_words(discover), in_words(fallback))
+        }
+        ClientInitializeError::ConnectionClosed(_) => {
+            "it ended, or closed its output, before it had said what it is".to_owned()
         }
         error => shortened(&error.to_string(), SHOWN),
     }

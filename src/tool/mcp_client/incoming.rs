@@ -34,15 +34,46 @@ const MAX_REQUEST: usize = 4 << 10;
 /// The notification that a server's tools have changed.
 const CHANGED: &str = "notifications/tools/list_changed";
 
-/// What a server has said, but for its answers.
+/// What is known of what a process has said.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     /// How often that its tools have changed.
     pub changes: AtomicU64,
-    /// So many answers.
-    pub answers: AtomicU64,
     /// Cancelled when nothing more comes.
     pub end: CancellationToken,
+    /// How many requests it may have got.
+    asked: AtomicU64,
+    answers: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// How often a process has shown that it is at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Signs {
+    /// By answers.
+    pub answers: u64,
+    /// By lines that were too long.
+    pub dropped: u64,
+}
+
+impl Heard {
+    /// It is about to be asked something.
+    pub fn asks(&self) {
+        self.asked.fetch_add(1, Relaxed);
+    }
+
+    /// Its signs of life.
+    pub fn signs(&self) -> Signs {
+        Signs {
+            answers: self.answers.load(Relaxed),
+            dropped: self.dropped.load(Relaxed),
+        }
+    }
+
+    /// An answer has come. False: it was not asked that often.
+    fn answered(&self) -> bool {
+        self.answers.fetch_add(1, Relaxed) < self.asked.load(Relaxed)
+    }
 }
 
 /// What is done with the lines of one process.
@@ -64,6 +95,30 @@ pub(super) enum Line<'a> {
     Drop,
     /// The process has said enough: for the protocol it has ended.
     Enough,
+}
+
+/// What a line is.
+enum Kind {
+    Answer,
+    Request,
+    /// The notification that tools have changed.
+    Changed,
+    /// Another notification, or no message at all.
+    Noise,
+}
+
+impl Kind {
+    fn of(text: &str) -> Self {
+        let Ok(Head { method, id }) = serde_json::from_str(text) else {
+            return Self::Noise;
+        };
+        match (method, id) {
+            (None, Some(_)) => Self::Answer,
+            (Some(_), Some(_)) => Self::Request,
+            (Some(method), None) if method == CHANGED => Self::Changed,
+            _ => Self::Noise,
+        }
+    }
 }
 
 /// The part of a message that tells what it is.
@@ -96,54 +151,32 @@ impl Incoming {
     /// Looks at a line.
     pub fn take<'a>(&mut self, line: &'a [u8]) -> Line<'a> {
         self.spent += line.len();
-        let text = str::from_utf8(line).ok();
-        let head = text.and_then(|text| Some((text, serde_json::from_str::<Head>(text).ok()?)));
-        let said = match head {
-            Some((
-                text,
-                Head {
-                    method: None,
-                    id: Some(_),
-                },
-            )) => {
+        let text = str::from_utf8(line).unwrap_or_default();
+        let is_passed = match Kind::of(text) {
+            Kind::Answer if self.heard.answered() => {
                 self.spent = 0;
-                self.heard.answers.fetch_add(1, Relaxed);
                 return Line::Pass(self.clean(text));
             }
-            Some((
-                text,
-                Head {
-                    method: Some(_),
-                    id: Some(_),
-                },
-            )) => {
+            Kind::Request => {
                 self.requests = self.requests.saturating_add(1);
-                let is_answered = self.requests <= MAX_REQUESTS && text.len() <= MAX_REQUEST;
-                is_answered.then_some(text)
+                self.requests <= MAX_REQUESTS && text.len() <= MAX_REQUEST
             }
-            Some((
-                _,
-                Head {
-                    method: Some(method),
-                    ..
-                },
-            )) => {
-                if method == CHANGED {
-                    self.heard.changes.fetch_add(1, Relaxed);
-                }
-                None
+            Kind::Changed => {
+                self.heard.changes.fetch_add(1, Relaxed);
+                false
             }
-            _ => None,
+            Kind::Answer | Kind::Noise => false,
         };
-        match said {
+        match is_passed {
             _ if self.spent > BUDGET => Line::Enough,
-            Some(text) => Line::Pass(Cow::Borrowed(text)),
-            None => Line::Drop,
+            true => Line::Pass(text.into()),
+            false => Line::Drop,
         }
     }
 
     /// A line that is longer than [`MAX_LINE`].
     pub fn take_long(&mut self) -> Line<'static> {
+        self.heard.dropped.fetch_add(1, Relaxed);
         self.spent += MAX_LINE;
         match self.spent > BUDGET {
             true => Line::Enough,
@@ -179,7 +212,10 @@ pub(super) async fn pass(
             false => incoming.take_long(),
         };
         let passed = match taken {
-            Line::Pass(text) => to.write_all(&[text.as_bytes(), b"\n"].concat()).await,
+            Line::Pass(text) => match to.write_all(text.as_bytes()).await {
+                Ok(()) => to.write_all(b"\n").await,
+                Err(e) => Err(e),
+            },
             Line::Drop => Ok(()),
             Line::Enough => return,
         };
@@ -196,7 +232,9 @@ mod tests {
 
     fn incoming() -> Incoming {
         let redactor = Redactor::of(&["secret-value".into()]).unwrap();
-        Incoming::new(Arc::default(), redactor, "/runs/a \"b\"")
+        let heard = Arc::<Heard>::default();
+        (0..2).for_each(|_| heard.asks());
+        Incoming::new(heard, redactor, "/runs/a \"b\"")
     }
 
     #[test]
@@ -230,9 +268,11 @@ mod tests {
         assert_eq!(incoming.heard.changes.load(Relaxed), 0);
         assert_eq!(incoming.take(changed.as_bytes()), Line::Drop);
         assert_eq!(incoming.heard.changes.load(Relaxed), 1);
-        assert_eq!(incoming.heard.answers.load(Relaxed), 0);
+        assert_eq!(incoming.heard.signs().answers, 0);
         incoming.take(br#"{"id":1,"result":{}}"#);
-        assert_eq!(incoming.heard.answers.load(Relaxed), 1);
+        incoming.take_long();
+        let signs = incoming.heard.signs();
+        assert_eq!((signs.answers, signs.dropped), (1, 1));
     }
 
     #[test]
@@ -250,7 +290,9 @@ mod tests {
         for (said, passed) in table {
             assert_eq!(incoming().take(said.as_bytes()), Line::Pass(passed.into()));
         }
-        let mut of_root = Incoming::new(Arc::default(), Redactor::default(), "/");
+        let heard = Arc::<Heard>::default();
+        heard.asks();
+        let mut of_root = Incoming::new(heard, Redactor::default(), "/");
         let said = r#"{"id":1,"result":"/etc/a"}"#;
         assert_eq!(of_root.take(said.as_bytes()), Line::Pass(said.into()));
     }
@@ -263,7 +305,7 @@ mod tests {
             assert_eq!(incoming.take(&long), Line::Drop);
         }
         assert_eq!(incoming.take(&long), Line::Enough);
-        // An answer shows that it is at work.
+        // An answer shows that it is at work, if it was asked.
         assert!(matches!(
             incoming.take(br#"{"id":1,"result":{}}"#),
             Line::Pass(_)
@@ -271,6 +313,8 @@ mod tests {
         assert_eq!(incoming.take(&long), Line::Drop);
         assert_eq!(incoming.take_long(), Line::Drop);
         assert_eq!(incoming.take_long(), Line::Enough);
+        incoming.take(br#"{"id":2,"result":{}}"#);
+        assert_eq!(incoming.take(br#"{"id":3,"result":{}}"#), Line::Drop);
     }
 
     #[test]

@@ -14,9 +14,9 @@ use std::{
 use futures_util::future::join_all;
 use tempfile::TempDir;
 use tokio::{
-    sync::{Mutex as AsyncMutex, MutexGuard as AsyncGuard},
+    sync::{Mutex as AsyncMutex, OwnedMutexGuard},
     task::JoinHandle,
-    time::timeout,
+    time::{Instant, timeout},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -25,26 +25,58 @@ use super::connection::Connection;
 /// How long the protocol may take to let go of its pipes.
 const CLOSING: Duration = Duration::from_millis(100);
 
+/// Ends a process, at the latest when it is dropped.
+pub(super) struct Stop {
+    token: CancellationToken,
+    _at_last: DropGuard,
+}
+
+impl Stop {
+    /// Cancels this.
+    pub fn of(token: CancellationToken) -> Self {
+        Self {
+            _at_last: token.clone().drop_guard(),
+            token,
+        }
+    }
+
+    /// Ends it.
+    pub fn now(&self) {
+        self.token.cancel();
+    }
+}
+
 /// A process of a server. It ends when this is dropped.
 pub(super) struct Process {
     pub connection: Connection,
-    stop: CancellationToken,
-    _stop: DropGuard,
+    stop: Stop,
     ended: JoinHandle<()>,
     /// It does nothing any more.
     is_hung: AtomicBool,
+    /// When its tools were asked for last.
+    checked: Mutex<Instant>,
 }
 
 impl Process {
-    pub fn new(connection: Connection, stop: DropGuard, ended: JoinHandle<()>) -> Self {
-        let token = stop.disarm();
+    /// One whose tools have just been asked for.
+    pub fn new(connection: Connection, stop: Stop, ended: JoinHandle<()>) -> Self {
         Self {
             connection,
-            stop: token.clone(),
-            _stop: token.drop_guard(),
+            stop,
             ended,
             is_hung: AtomicBool::new(false),
+            checked: Mutex::new(Instant::now()),
         }
+    }
+
+    /// Whether its tools are to be asked for again, after so long; if so, by nobody else meanwhile.
+    pub fn is_due(&self, after: Duration) -> bool {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = checked.elapsed() >= after;
+        if is_due {
+            *checked = Instant::now();
+        }
+        is_due
     }
 
     /// Whether a call may bring something.
@@ -59,7 +91,7 @@ impl Process {
 
     /// Ends it, whoever else has it.
     pub fn stop(&self) {
-        self.stop.cancel();
+        self.stop.now();
     }
 
     /// Ends it, and waits until nothing of it runs any more.
@@ -72,7 +104,7 @@ impl Process {
         } = self;
         // One that does not read what it is told would keep its pipe open.
         drop(timeout(CLOSING, connection.close()).await);
-        stop.cancel();
+        stop.now();
         // Nothing in that task panics.
         drop(ended.await);
     }
@@ -85,8 +117,9 @@ pub struct Processes(Arc<OfSession>);
 #[derive(Default)]
 struct OfSession {
     processes: Mutex<HashMap<String, Arc<Process>>>,
-    /// Held while one is started: calls at the same time want one and the same.
-    starting: AsyncMutex<()>,
+    /// Held while one is started, by the name of its server: calls at the same time want one and the
+    /// same.
+    starting: Mutex<HashMap<String, Arc<AsyncMutex<()>>>>,
 }
 
 impl Processes {
@@ -98,6 +131,12 @@ impl Processes {
         join_all(own.map(Process::end)).await;
     }
 
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     pub(super) fn get(&self, server: &str) -> Option<Arc<Process>> {
         self.lock().get(server).cloned()
     }
@@ -106,9 +145,14 @@ impl Processes {
         self.lock().insert(server.to_owned(), process);
     }
 
-    /// Until the guard is dropped, nobody else starts one.
-    pub(super) async fn starting(&self) -> AsyncGuard<'_, ()> {
-        self.0.starting.lock().await
+    /// Until the guard is dropped, nobody else starts one of this server.
+    pub(super) async fn starting(&self, server: &str) -> OwnedMutexGuard<()> {
+        let lock = {
+            let starting = self.0.starting.lock();
+            let mut starting = starting.unwrap_or_else(PoisonError::into_inner);
+            starting.entry(server.to_owned()).or_default().clone()
+        };
+        lock.lock_owned().await
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Process>>> {

@@ -1,6 +1,7 @@
 //! A server of tools: what it is held to, and how many processes it has.
 
 use std::{
+    io,
     path::Path,
     sync::{
         Arc, OnceLock,
@@ -9,25 +10,26 @@ use std::{
     time::Duration,
 };
 
-use rmcp::model::JsonObject;
+use rmcp::model::{JsonObject, Tool};
 use tokio::{
-    io::{duplex, split},
-    sync::{Mutex as AsyncMutex, Semaphore},
+    io::{AsyncWrite, DuplexStream, duplex},
+    sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore},
+    task::{JoinHandle, spawn_blocking},
     time::timeout,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    connection::{Connection, Greeting},
+    connection::{Connection, Greeting, NoList},
     incoming::{self, Heard, Incoming},
     list::{Listed, listed},
-    process::{Folder, Process, Processes},
+    process::{Folder, Process, Processes, Stop},
     start::{Said, ServerCommand, Start, Started},
     tool::tools,
 };
 use crate::{
     domain::{Observation, Redactor, Scope},
-    tool::{Tool, ToolContext},
+    tool::{self, ToolContext},
 };
 
 /// How long a process that did not come up may take to say why.
@@ -35,6 +37,9 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// How long a run waits at its end for what does not want to end.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// After so long a process of the run is asked for its tools again.
+const CHECKED: Duration = Duration::from_secs(60);
 
 /// Bytes on their way from a process to the protocol.
 const PIPE: usize = 64 << 10;
@@ -64,7 +69,7 @@ pub struct McpOptions {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServerLost {
     /// It did not come up.
-    #[error("server {server} did not start: {why}")]
+    #[error("server {server} cannot be used: {why}")]
     NotStarted {
         /// Its name.
         server: String,
@@ -105,6 +110,15 @@ pub struct McpServer {
     shared_starts: AtomicU64,
     /// What looks after processes that may still run.
     running: TaskTracker,
+}
+
+/// A process that nobody has spoken with. It ends when this is dropped.
+struct Launched {
+    pipes: (DuplexStream, Box<dyn AsyncWrite + Send + Unpin>),
+    heard: Arc<Heard>,
+    said: Said,
+    stop: Stop,
+    ended: JoinHandle<()>,
 }
 
 /// What it said before the run.
@@ -153,7 +167,10 @@ impl McpServer {
     ///
     /// # Errors
     /// When it does not come up, or says something else than before.
-    pub async fn tools(self: &Arc<Self>, work: &Path) -> Result<Vec<Arc<dyn Tool>>, ServerLost> {
+    pub async fn tools(
+        self: &Arc<Self>,
+        work: &Path,
+    ) -> Result<Vec<Arc<dyn tool::Tool>>, ServerLost> {
         let (process, listed) = self.begin(None, work).await?;
         let connection = &process.connection;
         let known = Known {
@@ -180,7 +197,8 @@ impl McpServer {
     #[must_use]
     pub fn is_ready(&self, processes: &Processes) -> bool {
         let process = self.process_of(processes);
-        process.is_some_and(|process| !process.connection.has_changed())
+        let is_known = process.is_some_and(|process| !process.connection.has_changed());
+        is_known && self.changed.get().is_none()
     }
 
     /// Sees to it that a session has a process: waits for a slot, starts it, asks it for its tools.
@@ -188,10 +206,11 @@ impl McpServer {
     /// # Errors
     /// When it does not come up, or its tools are others than before the run.
     pub async fn ready(&self, ctx: &ToolContext) -> Result<(), ServerLost> {
-        let _starting = ctx.processes.starting().await;
-        if let Some(what) = self.changed.get() {
-            return Err(self.is_changed(what.clone()));
+        if self.is_ready(&ctx.processes) {
+            return Ok(());
         }
+        let _starting = ctx.processes.starting(self.name()).await;
+        self.has_not_changed()?;
         if let Some(process) = self.process_of(&ctx.processes) {
             return match process.connection.has_changed() {
                 true => self.check(&process).await,
@@ -243,20 +262,28 @@ impl McpServer {
         }
     }
 
-    /// The process of a session that need not be replaced. One of its own that has ended is not: what
-    /// it knew is gone.
+    /// The process of a session that need not be replaced. One of its own that has ended is only if that
+    /// is allowed: what it knew is gone.
     fn process_of(&self, processes: &Processes) -> Option<Arc<Process>> {
-        let is_own = self.options.share == Scope::Session;
+        let stays = self.options.share == Scope::Session && !self.options.resumable;
         let process = processes.get(self.name());
-        process.filter(|process| is_own || process.is_alive())
+        process.filter(|process| stays || process.is_alive())
     }
 
     async fn of_run(&self, work: &Path) -> Result<Arc<Process>, ServerLost> {
         let before = self.shared_starts.load(Relaxed);
-        let mut shared = self.shared.lock().await;
-        if let Some(process) = shared.process.clone().filter(|process| process.is_alive()) {
+        let process = self.shared_or_new(work, before).await?;
+        // It may not say that its tools changed.
+        if process.connection.has_changed() || process.is_due(CHECKED) {
             self.check(&process).await?;
-            return Ok(process);
+        }
+        Ok(process)
+    }
+
+    async fn shared_or_new(&self, work: &Path, before: u64) -> Result<Arc<Process>, ServerLost> {
+        let mut shared = self.shared.lock().await;
+        if let Some(process) = shared.process.as_ref().filter(|process| process.is_alive()) {
+            return Ok(process.clone());
         }
         // Those who waited for a start that came to nothing need not try one by one.
         if self.shared_starts.load(Relaxed) > before
@@ -276,25 +303,37 @@ impl McpServer {
         Ok(process)
     }
 
-    /// Asks a process for its tools again. One that does not answer is left to the calls.
+    /// Asks a process for its tools again. One that is gone, or does not answer, is left to the calls.
     async fn check(&self, process: &Process) -> Result<(), ServerLost> {
         let said = process.connection.changes();
         let tools = timeout(self.options.start_timeout, process.connection.tools()).await;
-        let Ok(Ok(tools)) = tools else { return Ok(()) };
-        match listed(&self.options, tools) {
-            Ok(listed) => self.held(&listed)?,
-            Err(what) => return Err(self.is_changed(what)),
+        match tools {
+            Ok(Ok(tools)) => drop(self.held(tools)?),
+            Ok(Err(NoList::Wrong(why))) => return Err(self.is_changed(why)),
+            Ok(Err(NoList::Ended(_))) | Err(_) => {}
         }
         process.connection.are_known(said);
         Ok(())
     }
 
-    fn held(&self, listed: &Listed) -> Result<(), ServerLost> {
-        match self.known.get() {
-            Some(known) if known.listed.sha256 != listed.sha256 => {
-                Err(self.is_changed(known.listed.difference(listed)))
+    /// What a process lists, if it is what the server is held to.
+    fn held(&self, tools: Vec<Tool>) -> Result<Listed, ServerLost> {
+        let listed = listed(&self.options, tools);
+        match (self.known.get(), listed) {
+            (None, listed) => listed.map_err(|why| self.not_started(why)),
+            (Some(_), Err(why)) => Err(self.is_changed(why)),
+            (Some(known), Ok(listed)) if known.listed.sha256 != listed.sha256 => {
+                Err(self.is_changed(known.listed.difference(&listed)))
             }
-            _ => Ok(()),
+            (Some(_), Ok(listed)) => Ok(listed),
+        }
+    }
+
+    /// An error once a process has said something else.
+    fn has_not_changed(&self) -> Result<(), ServerLost> {
+        match self.changed.get() {
+            Some(what) => Err(self.is_changed(what.clone())),
+            None => Ok(()),
         }
     }
 
@@ -312,6 +351,7 @@ impl McpServer {
         }
     }
 
+    /// Starts a process and asks it for its tools.
     async fn begin(
         &self,
         session: Option<&Path>,
@@ -319,16 +359,32 @@ impl McpServer {
     ) -> Result<(Process, Listed), ServerLost> {
         let slot = self.slots.clone().acquire_owned().await;
         let slot = slot.map_err(|e| self.not_started(e.to_string()))?;
-        let folder = Folder::of(session, work).and_then(|folder| Ok((folder.path()?, folder)));
-        let (path, folder) =
-            folder.map_err(|e| self.not_started(format!("there is no folder for it: {e}")))?;
+        self.has_not_changed()?;
+        let launched = self.launch(slot, session, work);
+        let launched = launched.map_err(|e| self.not_started(e.to_string()))?;
+        let (process, tools) = self.greet(launched).await?;
+        match self.held(tools) {
+            Ok(listed) => Ok((process, listed)),
+            Err(lost) => {
+                process.end().await;
+                Err(lost)
+            }
+        }
+    }
+
+    /// Starts a process, with what moves its lines and what looks after it.
+    fn launch(
+        &self,
+        slot: OwnedSemaphorePermit,
+        session: Option<&Path>,
+        work: &Path,
+    ) -> io::Result<Launched> {
+        let folder = Folder::of(session, work)?;
+        let path = folder.path()?;
         let redactor = self.options.redactor.clone();
         let said = Said::new(self.name(), redactor.clone());
         let stop = CancellationToken::new();
-        let Started { from, to, ended } = self
-            .start
-            .start(&path, said.clone(), stop.clone())
-            .map_err(|e| self.not_started(e.to_string()))?;
+        let Started { from, to, ended } = self.start.start(&path, said.clone(), stop.clone())?;
         let heard = Arc::<Heard>::default();
         let incoming = Incoming::new(heard.clone(), redactor, &path.to_string_lossy());
         let (passed, ours) = duplex(PIPE);
@@ -344,46 +400,48 @@ impl McpServer {
         let ended = self.running.spawn(async move {
             tokio::join!(ended, passing);
             // What the server left there may be much.
-            drop(tokio::task::spawn_blocking(|| drop(folder)).await);
+            drop(spawn_blocking(|| drop(folder)).await);
             drop(slot);
         });
-        let stop = stop.drop_guard();
+        Ok(Launched {
+            pipes: (ours, to),
+            heard,
+            said,
+            stop: Stop::of(stop),
+            ended,
+        })
+    }
+
+    /// Speaks with a process for the first time.
+    async fn greet(&self, launched: Launched) -> Result<(Process, Vec<Tool>), ServerLost> {
+        let Launched {
+            pipes,
+            heard,
+            said,
+            stop,
+            ended,
+        } = launched;
         let greeting = self.known.get().map(|known| known.greeting);
         let greeting = greeting.unwrap_or(Greeting::Unknown);
         let open = async {
-            let pipes = (split(ours).0, to);
             let connection = Connection::open(self.name(), greeting, heard, pipes).await?;
-            let tools = connection.tools().await?;
-            Ok((connection, listed(&self.options, tools)))
+            match connection.tools().await {
+                Ok(tools) => Ok((connection, tools)),
+                Err(NoList::Ended(why) | NoList::Wrong(why)) => Err(why),
+            }
         };
         let within = self.options.start_timeout;
-        let why = match timeout(within, open).await {
-            Ok(Ok((connection, listed))) => {
-                let process = Process::new(connection, stop, ended);
-                let listed = listed.and_then(|listed| Ok((self.held(&listed), listed)));
-                return match listed {
-                    Ok((Ok(()), listed)) => Ok((process, listed)),
-                    Ok((Err(changed), _)) => {
-                        process.end().await;
-                        Err(changed)
-                    }
-                    Err(why) => {
-                        process.end().await;
-                        Err(match self.known.get() {
-                            Some(_) => self.is_changed(why),
-                            None => self.not_started(why),
-                        })
-                    }
-                };
+        let opened = timeout(within, open).await.unwrap_or_else(|_| {
+            let seconds = within.as_secs_f64();
+            Err(format!("it did not list its tools within {seconds} s"))
+        });
+        match opened {
+            Ok((connection, tools)) => Ok((Process::new(connection, stop, ended), tools)),
+            Err(why) => {
+                drop(stop);
+                drop(timeout(LAST_WORDS, ended).await);
+                Err(self.not_started(said.after(why)))
             }
-            Ok(Err(why)) => why,
-            Err(_) => format!(
-                "it did not list its tools within {} s",
-                within.as_secs_f64()
-            ),
-        };
-        drop(stop);
-        drop(timeout(LAST_WORDS, ended).await);
-        Err(self.not_started(said.after(why)))
+        }
     }
 }

@@ -426,19 +426,29 @@ async fn a_server_that_misbehaves_before_the_run_says_why() {
             "the description of tool \"odd\" has 20000 bytes",
         ),
         (Way::NoSchema, "it does not list its tools: "),
-        (
-            Way::FarSchema,
-            "the schema of tool \"odd\" is not taken: it refers to \"http://127.0.0.1:9/x\"",
-        ),
     ];
     for (way, why) in table {
         let setup = Setup::new(&[way], Scope::Session);
         let lost = setup.server.tools(&env::temp_dir()).await.err().unwrap();
-        let want = format!("server s did not start: {why}");
+        let want = format!("server s cannot be used: {why}");
         assert!(lost.to_string().starts_with(&want), "{way:?}: {lost}");
         setup.server.close().await;
         assert_eq!(setup.running(), 0, "{way:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_with_a_schema_that_is_not_taken_is_no_tool() {
+    let setup = Setup::new(&[Way::FarSchema], Scope::Session);
+    let tool = setup
+        .server
+        .tools(&env::temp_dir())
+        .await
+        .unwrap()
+        .remove(0);
+    let refused = Registry::default().add(tool).unwrap_err().to_string();
+    let why = "the schema of tool \"s__odd\" is not valid: it refers to \"http://127.0.0.1:9/x\"";
+    assert!(refused.starts_with(why), "{refused}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -536,6 +546,11 @@ async fn a_process_of_the_run_is_asked_for_its_tools_by_each_session() {
     let setup = Setup::new(&[Way::Good, Way::ChangesSilently], Scope::Run);
     let tools = setup.tools().await;
     assert!(call(&tools, "s__t", json!({}), &context()).await.ok);
+    assert!(
+        tools.ready(&context()).await.is_ok(),
+        "it was asked just now"
+    );
+    tokio::time::advance(Duration::from_secs(61)).await;
     let lost = tools.ready(&context()).await.unwrap_err();
     assert!(matches!(lost, ServerLost::Changed { .. }), "{lost}");
     setup.server.close().await;
