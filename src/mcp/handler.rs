@@ -107,7 +107,7 @@ impl Handler {
     }
 
     /// The same for one that reports its progress under `token`, all of it before the result.
-    async fn told(
+    async fn run_with_progress(
         &self,
         number: u64,
         call: &Call,
@@ -223,7 +223,10 @@ impl ServerHandler for Handler {
         let token = context.meta.get_progress_token();
         let number = number(&context.id);
         let observation = match token {
-            Some(token) => self.told(number, &call, token, &context.peer).await?,
+            Some(token) => {
+                self.run_with_progress(number, &call, token, &context.peer)
+                    .await?
+            }
             None => self.run(number, &call, &self.server.context).await?,
         };
         tracing::debug!(tool, ok = observation.ok, "called");

@@ -364,5 +364,7 @@ async fn lines_that_are_no_messages_are_answered() {
 
 mod ends;
 mod fuzz;
+mod limits;
 mod order;
 mod parity;
+mod progress;
