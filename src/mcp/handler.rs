@@ -212,7 +212,7 @@ impl ServerHandler for Handler {
         let tools = &self.server.tools;
         let tool = shortened(&request.name, 64);
         if tools.get(&request.name).is_none() {
-            tracing::debug!(tool, "no such tool");
+            tracing::info!(tool, "no such tool");
             return Err(ErrorData::invalid_params(
                 tools.unknown(&request.name),
                 None,
@@ -229,7 +229,7 @@ impl ServerHandler for Handler {
             }
             None => self.run(number, &call, &self.server.context).await?,
         };
-        tracing::debug!(tool, ok = observation.ok, "called");
+        tracing::info!(tool, ok = observation.ok, "called");
         let mut result = result(&observation);
         result.meta = self.signature(&context);
         Ok(result.into())
