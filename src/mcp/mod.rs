@@ -2,8 +2,7 @@
 //!
 //! rmcp speaks the protocol, in both of its eras, and sees requests only, under numbers of ours.
 //! What it would drop or misread is settled before it: `line` reads, `open` decides, `shim` moves the
-//! lines.
-//! `handler` is what both eras serve.
+//! lines. `handler` is what both eras serve.
 
 mod describe;
 mod handler;
