@@ -45,6 +45,7 @@ mod live_signals;
 mod live_waits;
 mod local;
 mod mcp;
+mod mcp_over_servers;
 mod mcp_servers;
 mod mock;
 mod mock_faults;

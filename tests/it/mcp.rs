@@ -12,16 +12,13 @@ use serde_json::{Value, json};
 
 use crate::support::{Background, Folder, PATIENCE, process};
 
-#[cfg(target_os = "linux")]
-mod servers;
-
 const OLD: &str = "2025-11-25";
 const NEW: &str = "2026-07-28";
 
 /// A server and its client.
-struct Client {
+pub(crate) struct Client {
     child: Background,
-    to: Option<ChildStdin>,
+    pub(crate) to: Option<ChildStdin>,
     answers: Receiver<String>,
     said: Receiver<String>,
 }
@@ -77,7 +74,7 @@ impl Client {
         Self::with(folder, args, &[])
     }
 
-    fn with(folder: &Folder, args: &[&str], env: &[(&str, &str)]) -> Self {
+    pub(crate) fn with(folder: &Folder, args: &[&str], env: &[(&str, &str)]) -> Self {
         let mut child = spawned(folder, args, env);
         Self {
             to: child.0.stdin.take(),
@@ -87,7 +84,7 @@ impl Client {
         }
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         let line = format!("{message}\n");
         self.to
             .as_mut()
@@ -102,7 +99,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line:?}"))
     }
 
-    fn ask(&mut self, message: &Value) -> Value {
+    pub(crate) fn ask(&mut self, message: &Value) -> Value {
         self.send(message);
         let answer = self.next();
         assert_eq!(answer["id"], message["id"], "{answer}");
@@ -110,7 +107,7 @@ impl Client {
     }
 
     /// The text of a call's result, and whether it is an error.
-    fn call(&mut self, tool: &str, args: &Value) -> (bool, String) {
+    pub(crate) fn call(&mut self, tool: &str, args: &Value) -> (bool, String) {
         let answer = self.ask(&call(7, tool, args));
         let result = &answer["result"];
         let text = result["content"][0]["text"].as_str();
@@ -125,14 +122,14 @@ impl Client {
         list["result"]["tools"].as_array().unwrap().clone()
     }
 
-    fn names(&mut self) -> Vec<String> {
+    pub(crate) fn names(&mut self) -> Vec<String> {
         let tools = self.tools();
         let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
         tools.iter().map(name).collect()
     }
 
     /// Sends these signals, one right after the other.
-    fn signal(&self, names: &[&str]) {
+    pub(crate) fn signal(&self, names: &[&str]) {
         let pid = self.child.0.id();
         let kills: Vec<_> = names
             .iter()
@@ -143,13 +140,13 @@ impl Client {
     }
 
     /// Closes its input; see [`Self::over`].
-    fn end(mut self) -> (Option<i32>, Vec<Value>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, Vec<Value>, String) {
         self.to = None;
         self.over()
     }
 
     /// Waits until it is over: the exit code, what else it answered, what it said on stderr.
-    fn over(mut self) -> (Option<i32>, Vec<Value>, String) {
+    pub(crate) fn over(mut self) -> (Option<i32>, Vec<Value>, String) {
         let answers = rest(&self.answers).into_iter().map(|line| {
             let message: Value = serde_json::from_str(&line).unwrap();
             assert_eq!(message["jsonrpc"], "2.0", "{line}");
@@ -170,7 +167,7 @@ fn request(id: u32, method: &str, mut params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-fn call(id: u32, tool: &str, args: &Value) -> Value {
+pub(crate) fn call(id: u32, tool: &str, args: &Value) -> Value {
     request(id, "tools/call", json!({"name": tool, "arguments": args}))
 }
 
@@ -181,7 +178,7 @@ fn initialize() -> Value {
     }})
 }
 
-fn nothing_said(over: (Option<i32>, Vec<Value>, String)) {
+pub(crate) fn nothing_said(over: (Option<i32>, Vec<Value>, String)) {
     assert_eq!(over, (Some(0), Vec::new(), String::new()));
 }
 

@@ -1,7 +1,19 @@
 //! `farm mcp` over the tools of another server: farm itself, behind a script that starts it.
 
-use super::*;
-use crate::support::marked;
+#![cfg(target_os = "linux")]
+
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    mcp::{Client, call, nothing_said},
+    support::{Folder, PATIENCE, marked},
+};
 
 /// Passes on what it is told; `hang` is not answered, and `die` is the end.
 const SERVES: &str = r#"
@@ -93,7 +105,7 @@ fn its_tools_are_listed_and_called_as_farms_own() {
     let places = place.0.read("where");
     assert_eq!(places.lines().count(), 2, "{places}");
     assert_eq!(place.0.read("found"), "", "its folder is empty");
-    for worked_in in places.lines().map(std::path::Path::new) {
+    for worked_in in places.lines().map(Path::new) {
         assert!(!worked_in.starts_with(place.0.path("")), "{places}");
         assert!(!worked_in.exists(), "{places}");
     }
