@@ -63,10 +63,9 @@ impl Tools {
             }
         };
         let variants = config.variants.iter().map(|variant| {
-            let names = self.expand(&variant.tools, |why| {
+            self.expand(&variant.tools, |why| {
                 tell(config.tools_problem(&variant.name, why));
-            });
-            names
+            })
         });
         let variants = variants.collect();
         let cases = cases.iter().map(|case| {
