@@ -5,14 +5,18 @@ use std::{
     ffi::OsString,
     io::{self, IsTerminal as _},
     path::Path,
+    process,
     sync::Arc,
+    time::Duration,
 };
 
 use cap_std::{ambient_authority, fs::Dir};
 use futures_util::future::join_all;
+use tempfile::TempDir;
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
+    time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +33,9 @@ use crate::{
     tool::{self, BuiltinOptions, Registry, ToolContext},
 };
 
+/// How long servers of tools may take to end; what is left then their keepers end without farm.
+const CLOSING: Duration = Duration::from_secs(1);
+
 /// `farm mcp`. Nothing but the protocol goes to stdout.
 pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
     let registry = registry(args)?;
@@ -40,10 +47,12 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
         .select(all)
         .map_err(|e| Error::input(format!("--tools: {e}")))?;
     let files = args.files.as_deref().map(folder).transpose()?;
+    let servers: Vec<_> = tools.servers().cloned().collect();
+    // Never in the folder of --files: that is the user's own, and these may write.
+    let work = (!servers.is_empty()).then(work_folder).transpose()?;
     let context = ToolContext {
         files,
-        folder: args.files.clone(),
-        work: Some(env::temp_dir()),
+        work: work.as_ref().map(|work| work.path().to_owned()),
         ..ToolContext::default()
     };
     let server = Server {
@@ -59,13 +68,17 @@ pub(super) fn mcp(args: &McpArgs) -> Result<Exit> {
     let runtime = Runtime::new().internal(|| "the async runtime did not start".to_owned())?;
     let stop = CancellationToken::new();
     let served = runtime.block_on(async {
-        stop_at_a_signal(&stop)?;
+        hear_signals(&stop)?;
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
         let processes = server.context.processes.clone();
-        let servers: Vec<_> = server.tools.servers().cloned().collect();
         let served = mcp::serve(server, input, output, stop).await;
-        processes.close().await;
-        join_all(servers.iter().map(|server| server.close())).await;
+        let closing = async {
+            processes.close().await;
+            join_all(servers.iter().map(|server| server.close())).await;
+        };
+        if timeout(CLOSING, closing).await.is_err() {
+            tracing::info!("servers of tools have not ended yet; their keepers see to it");
+        }
         served
     });
     // A read of stdin cannot be broken off. Non-blocking pipes could be, but not every client hands
@@ -98,19 +111,31 @@ fn folder(path: &Path) -> Result<Arc<Dir>> {
     Ok(Arc::new(dir))
 }
 
+/// Where servers have their folders; it goes with farm.
+fn work_folder() -> Result<TempDir> {
+    let dir = tempfile::Builder::new().prefix("farm-mcp-").tempdir();
+    let temp = env::temp_dir();
+    dir.input(|| format!("{}: no folder can be made for servers", temp.display()))
+}
+
 /// SIGTERM and SIGINT end it as the end of the input does, with exit code 0: a client that stops its
-/// server so has been served.
-fn stop_at_a_signal(stop: &CancellationToken) -> Result<()> {
+/// server so has been served. The second one is for whoever does not want to wait for that.
+fn hear_signals(stop: &CancellationToken) -> Result<()> {
     let heard = || "signals cannot be heard".to_owned();
     let mut interrupt = signal(SignalKind::interrupt()).internal(heard)?;
     let mut terminate = signal(SignalKind::terminate()).internal(heard)?;
     let stop = stop.clone();
     tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+        for press in 1.. {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            match press {
+                1 => stop.cancel(),
+                _ => process::exit(Exit::Killed as i32),
+            }
         }
-        stop.cancel();
     });
     Ok(())
 }

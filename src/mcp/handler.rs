@@ -107,7 +107,7 @@ impl Handler {
     }
 
     /// The same for one that reports its progress under `token`, all of it before the result.
-    async fn told(
+    async fn run_with_progress(
         &self,
         number: u64,
         call: &Call,
@@ -212,7 +212,7 @@ impl ServerHandler for Handler {
         let tools = &self.server.tools;
         let tool = shortened(&request.name, 64);
         if tools.get(&request.name).is_none() {
-            tracing::debug!(tool, "no such tool");
+            tracing::info!(tool, "no such tool");
             return Err(ErrorData::invalid_params(
                 tools.unknown(&request.name),
                 None,
@@ -223,10 +223,13 @@ impl ServerHandler for Handler {
         let token = context.meta.get_progress_token();
         let number = number(&context.id);
         let observation = match token {
-            Some(token) => self.told(number, &call, token, &context.peer).await?,
+            Some(token) => {
+                self.run_with_progress(number, &call, token, &context.peer)
+                    .await?
+            }
             None => self.run(number, &call, &self.server.context).await?,
         };
-        tracing::debug!(tool, ok = observation.ok, "called");
+        tracing::info!(tool, ok = observation.ok, "called");
         let mut result = result(&observation);
         result.meta = self.signature(&context);
         Ok(result.into())

@@ -1,212 +1,167 @@
-//! Lines of both sides before the other side sees them. Nothing here waits.
-
-use std::collections::HashMap;
+//! Lines of both sides, and what they are. Nothing here waits, or remembers anything.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
-use tokio_util::sync::CancellationToken;
 
-use crate::domain::strict_json;
+use crate::domain::{shortened, strict_json};
 
 /// The longest line that is read, in bytes.
 pub(super) const MAX: usize = 4 << 20;
 
+/// The longest id and progress token, in bytes of JSON: both are kept.
+const MAX_ID: usize = 256;
+
 /// The deepest nesting that JSON readers follow.
 const MAX_DEPTH: usize = 128;
 
+const LONG_ID: &str = "an id is longer than 256 bytes";
+const LONG_TOKEN: &str = "a progress token is longer than 256 bytes";
+
 const NOT_JSON: i32 = -32700;
-const INVALID: i32 = -32600;
+pub(super) const INVALID: i32 = -32600;
 const BAD_PARAMS: i32 = -32602;
+pub(super) const NOT_NOW: i32 = -32603;
 
-/// What becomes of a line of the client.
+/// What a line of the client is.
 #[derive(Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum Message {
     /// It asks for nothing.
-    Skip,
-    /// A request goes on to the protocol, as this line.
-    Pass(String),
-    /// This is the answer, and the protocol never sees it.
-    Answer(Value),
+    Nothing,
+    /// Nobody waits for the answer to the request of this id any more.
+    Cancel(Value),
+    /// A request that the protocol can read.
+    Request(Request),
+    /// Nothing that the protocol could read; this is the answer.
+    Wrong(Value),
 }
 
-/// The requests that have not been answered.
-///
-/// Each goes by a number of its own: so whatever ids a client chooses, used twice or again after a
-/// cancellation, no answer goes to another request.
-#[derive(Debug)]
-pub(super) struct Open {
-    /// Cancels all.
-    all: CancellationToken,
-    next: u64,
-    requests: HashMap<u64, Request>,
-    /// Their numbers, by their ids as JSON.
-    numbers: HashMap<String, u64>,
+/// A request of the client.
+#[derive(Debug, PartialEq)]
+pub(super) struct Request {
+    pub id: Value,
+    /// All of it.
+    pub message: Map<String, Value>,
+    /// How long its line is.
+    pub bytes: usize,
 }
 
-#[derive(Debug)]
-struct Request {
-    id: Value,
-    /// What its progress is to be told under.
-    token: Option<Value>,
-    cancelled: CancellationToken,
-    /// Whether a tool is at work on it, and nobody knows for how long.
-    runs: bool,
-}
-
-impl Open {
-    /// None yet; `all` is to cancel all.
-    pub fn new(all: CancellationToken) -> Self {
-        Self {
-            all,
-            next: 0,
-            requests: HashMap::new(),
-            numbers: HashMap::new(),
-        }
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.requests.len()
-    }
-
-    /// What is cancelled when this request is; none when it has been.
-    pub fn cancelled(&self, number: u64) -> Option<CancellationToken> {
-        Some(self.requests.get(&number)?.cancelled.clone())
-    }
-
-    /// A tool has begun or ended.
-    pub fn set_runs(&mut self, number: u64, runs: bool) {
-        if let Some(request) = self.requests.get_mut(&number) {
-            request.runs = runs;
-        }
-    }
-
-    /// Whether there is one that no tool is at work on: its answer comes by itself.
-    pub fn is_answered_soon(&self) -> bool {
-        self.requests.values().any(|request| !request.runs)
-    }
-
-    /// A line of the client.
-    pub fn read(&mut self, line: &[u8]) -> Line {
+impl Message {
+    /// Reads a line.
+    pub fn read(line: &[u8]) -> Self {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         let Ok(text) = str::from_utf8(line.trim_ascii()) else {
-            return error(None, NOT_JSON, "the line is not UTF-8");
+            return Self::wrong(None, NOT_JSON, "the line is not UTF-8");
         };
         if text.is_empty() {
-            return Line::Skip;
+            return Self::Nothing;
         }
         match strict_json(text, MAX_DEPTH) {
-            Ok(Value::Object(message)) => self.message(message),
+            Ok(Value::Object(message)) => Self::of(message, line.len()),
             Ok(_) => {
                 let why = "a message is one JSON object; there are no batches";
-                error(None, INVALID, why)
+                Self::wrong(None, INVALID, why)
             }
-            Err(e) => error(None, NOT_JSON, &format!("not JSON: {e}")),
+            Err(e) => {
+                let why = shortened(&format!("not JSON: {e}"), 200);
+                Self::wrong(None, NOT_JSON, &why)
+            }
         }
     }
 
     /// A line that is too long.
-    pub fn too_long() -> Line {
+    pub fn too_long() -> Self {
         let why = format!("the line is longer than {} MiB", MAX >> 20);
-        error(None, NOT_JSON, &why)
+        Self::wrong(None, NOT_JSON, &why)
     }
 
-    fn message(&mut self, mut message: Map<String, Value>) -> Line {
+    /// An object, by its members.
+    fn of(message: Map<String, Value>, bytes: usize) -> Self {
         let is_answer = message.contains_key("result") || message.contains_key("error");
-        let method = message.get("method");
-        if is_answer && method.is_none() {
+        match (message.get("method"), message.get("id").cloned()) {
             // Nothing was asked of the client.
-            return Line::Skip;
-        }
-        let id = match message.get("id").cloned() {
-            Some(id) if !(id.is_string() || id.is_number()) => {
-                return error(None, INVALID, "an id is a text or a number");
+            (None, _) if is_answer => Self::Nothing,
+            (_, Some(id)) if !(id.is_string() || id.is_number()) => {
+                Self::wrong(None, INVALID, "an id is a text or a number")
             }
-            id => id,
-        };
-        let why = match (method, &id) {
-            (Some(Value::String(method)), None) => {
-                if method == "notifications/cancelled" {
-                    self.cancel(&message);
-                }
-                // Nothing listens to the others.
-                return Line::Skip;
+            (_, Some(id)) if is_long(&id) => Self::wrong(None, INVALID, LONG_ID),
+            (Some(Value::String(method)), None) if method == "notifications/cancelled" => {
+                let id = message.get("params").and_then(|p| p.get("requestId"));
+                id.map_or(Self::Nothing, |id| Self::Cancel(id.clone()))
             }
-            (Some(Value::String(_)), Some(_)) if is_answer => {
-                "a message with a method has neither result nor error"
+            // Nothing listens to the others.
+            (Some(Value::String(_)), None) => Self::Nothing,
+            (Some(Value::String(_)), Some(id)) if is_answer => {
+                let why = "a message with a method has neither result nor error";
+                Self::wrong(Some(id), INVALID, why)
             }
-            (Some(Value::String(_)), Some(id)) => {
-                if message.get("jsonrpc") != Some(&Value::from("2.0")) {
-                    "jsonrpc must be \"2.0\""
-                } else if let Err(why) = shape(&mut message) {
-                    return error(Some(id.clone()), BAD_PARAMS, why);
-                } else if self.numbers.contains_key(&id.to_string()) {
-                    "a request with this id has not been answered yet"
-                } else {
-                    let number = self.open(id.clone(), &message);
-                    message.insert("id".to_owned(), number.into());
-                    return Line::Pass(Value::Object(message).to_string());
-                }
-            }
-            (_, _) => "a message has a method, which is a text",
-        };
-        error(id, INVALID, why)
-    }
-
-    fn open(&mut self, id: Value, message: &Map<String, Value>) -> u64 {
-        let number = self.next;
-        self.next += 1;
-        let params = message.get("params");
-        let token = params.and_then(|params| params.get("_meta")?.get("progressToken"));
-        self.numbers.insert(id.to_string(), number);
-        let request = Request {
-            id,
-            token: token.cloned(),
-            cancelled: self.all.child_token(),
-            runs: false,
-        };
-        self.requests.insert(number, request);
-        number
-    }
-
-    fn cancel(&mut self, message: &Map<String, Value>) {
-        let id = message.get("params").and_then(|p| p.get("requestId"));
-        // It may be answered already, or never have been.
-        let number = id.and_then(|id| self.numbers.get(&id.to_string()).copied());
-        if let Some(request) = number.and_then(|number| self.close(number)) {
-            request.cancelled.cancel();
+            (Some(Value::String(_)), Some(id)) => Self::request(id, message, bytes),
+            (_, id) => Self::wrong(id, INVALID, "a message has a method, which is a text"),
         }
     }
 
-    fn close(&mut self, number: u64) -> Option<Request> {
-        let request = self.requests.remove(&number)?;
-        self.numbers.remove(&request.id.to_string());
-        Some(request)
+    fn request(id: Value, mut message: Map<String, Value>, bytes: usize) -> Self {
+        if message.get("jsonrpc") != Some(&Value::from("2.0")) {
+            return Self::wrong(Some(id), INVALID, "jsonrpc must be \"2.0\"");
+        }
+        match shape(&mut message) {
+            Ok(()) => Self::Request(Request { id, message, bytes }),
+            Err(why) => Self::wrong(Some(id), BAD_PARAMS, why),
+        }
     }
 
-    /// A line of the protocol as the client is to see it; none if it is about a request that was
-    /// cancelled.
-    pub fn answered(&mut self, line: &[u8]) -> Option<Vec<u8>> {
-        // What it writes can be read.
-        let said: Said<'_> = serde_json::from_slice(line).ok()?;
-        let Some(number) = said.id else {
-            return self.is_told(&said).then(|| line.trim_ascii_end().to_vec());
+    fn wrong(id: Option<Value>, code: i32, why: &str) -> Self {
+        Self::Wrong(error(id, code, why))
+    }
+}
+
+impl Request {
+    /// What its progress is to be told under.
+    pub fn token(&self) -> Option<&Value> {
+        token(self.message.get("params")?.as_object()?)
+    }
+}
+
+/// What a line of the protocol is.
+pub(super) enum Spoken<'a> {
+    /// The answer to the request of this number.
+    Answer(u64, Answer<'a>),
+    /// How far the request with this token has come.
+    Progress(Value),
+    /// Nothing about a request.
+    Other,
+}
+
+/// What answers a request, as the protocol wrote it.
+pub(super) struct Answer<'a> {
+    key: &'static str,
+    value: &'a RawValue,
+}
+
+impl<'a> Spoken<'a> {
+    /// Reads a line; what the protocol writes can be read.
+    pub fn read(line: &'a [u8]) -> Option<Self> {
+        let parts: Parts<'a> = serde_json::from_slice(line).ok()?;
+        let Some(number) = parts.id else {
+            let is_progress = parts.method == Some("notifications/progress");
+            let token = parts.params.and_then(|params| params.token);
+            return Some(match token {
+                Some(token) if is_progress => Self::Progress(token),
+                _ => Self::Other,
+            });
         };
-        let id = self.close(number)?.id;
-        let (key, value) = match (said.result, said.error) {
+        let (key, value) = match (parts.result, parts.error) {
             (Some(result), _) => ("result", result),
             (None, error) => ("error", error?),
         };
-        Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"{key}":{value}}}"#).into_bytes())
+        Some(Self::Answer(number, Answer { key, value }))
     }
+}
 
-    /// Whether a notification goes out: one of progress does as long as its request is open.
-    fn is_told(&self, said: &Said<'_>) -> bool {
-        let token = match &said.params {
-            Some(params) if said.method == Some("notifications/progress") => &params.token,
-            _ => return true,
-        };
-        self.requests.values().any(|r| r.token == *token)
+impl Answer<'_> {
+    /// As the client is to see it, who asked under this id.
+    pub fn to(&self, id: &Value) -> Vec<u8> {
+        let Self { key, value } = self;
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"{key}":{value}}}"#).into_bytes()
     }
 }
 
@@ -215,7 +170,19 @@ fn shape(message: &mut Map<String, Value>) -> Result<(), &'static str> {
     let Some(params) = within(message, "params", "params must be an object")? else {
         return Ok(());
     };
-    within(params, "_meta", "_meta must be an object").map(drop)
+    within(params, "_meta", "_meta must be an object")?;
+    match token(params) {
+        Some(token) if is_long(token) => Err(LONG_TOKEN),
+        _ => Ok(()),
+    }
+}
+
+fn token(params: &Map<String, Value>) -> Option<&Value> {
+    params.get("_meta")?.get("progressToken")
+}
+
+fn is_long(id: &Value) -> bool {
+    id.to_string().len() > MAX_ID
 }
 
 fn within<'a>(
@@ -234,7 +201,7 @@ fn within<'a>(
 
 /// The parts of the protocol's message that tell what it is.
 #[derive(Deserialize)]
-struct Said<'a> {
+struct Parts<'a> {
     id: Option<u64>,
     method: Option<&'a str>,
     params: Option<Params>,
@@ -251,12 +218,12 @@ struct Params {
 }
 
 /// An error in JSON-RPC; of a line whose id is not known it has none.
-fn error(id: Option<Value>, code: i32, message: &str) -> Line {
+pub(super) fn error(id: Option<Value>, code: i32, message: &str) -> Value {
     let mut error = json!({"jsonrpc": "2.0", "error": {"code": code, "message": message}});
     if let Some(id) = id {
         error["id"] = id;
     }
-    Line::Answer(error)
+    error
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The tools of a registry over MCP: a server on a pair of pipes.
 //!
 //! rmcp speaks the protocol, in both of its eras, and sees requests only, under numbers of ours.
-//! What it would drop or misread is settled before it: `line` decides, `shim` moves the lines.
-//! `handler` is what both eras serve.
+//! What it would drop or misread is settled before it: `line` reads, `open` decides, `shim` moves the
+//! lines. `handler` is what both eras serve.
 
 mod describe;
 mod handler;
 mod line;
+mod open;
 mod shim;
 
 use std::io;

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
 use tokio::{
     io::{
         AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader,
@@ -19,7 +20,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::line::{Line, MAX, Open};
+use super::{
+    line::{MAX, Message, Spoken},
+    open::{Line, Open},
+};
 use crate::tool::lines::next_line;
 
 /// At the end, when nothing else has happened for so long, tools are not waited for any more.
@@ -28,9 +32,6 @@ const GRACE: Duration = Duration::from_millis(40);
 /// Nor, after so long, are answers that need no tool. They come as soon as there is time for them,
 /// and on a busy machine that is not at once.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// How many requests may be open; more are read when some are answered.
-const OPEN: usize = 1024;
 
 /// Lines on their way to the output.
 const QUEUE: usize = 64;
@@ -79,26 +80,31 @@ impl Requests {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at a line, of either side.
-    fn look<T>(&self, at: impl FnOnce(&mut Open) -> T) -> T {
-        let mut open = self.open();
-        let before = open.len();
-        let seen = at(&mut open);
-        if open.len() < before {
-            self.0.changed.notify_one();
-        }
-        seen
+    /// What becomes of a line of the client.
+    pub fn incoming(&self, message: Message) -> Line {
+        self.open().take(message)
     }
 
-    /// Waits until one more may be opened. Only one may wait, here or for [`Self::settled`].
-    async fn room(&self) {
-        while self.open().len() >= OPEN {
-            self.0.changed.notified().await;
+    /// A line of the protocol as the client is to see it; none if it is about a request that was
+    /// cancelled.
+    pub fn outgoing(&self, line: &[u8]) -> Option<Vec<u8>> {
+        let as_it_is = || line.trim_ascii_end().to_vec();
+        match Spoken::read(line)? {
+            Spoken::Answer(number, answer) => {
+                let id = self.open().answered(number)?;
+                self.0.changed.notify_one();
+                Some(answer.to(&id))
+            }
+            Spoken::Progress(token) => {
+                let is_told = self.open().is_told(&token);
+                is_told.then(as_it_is)
+            }
+            Spoken::Other => Some(as_it_is()),
         }
     }
 
     /// Waits until none is open, or until only tools hold answers up and nothing has changed for a
-    /// while; says whether none is open.
+    /// while; says whether none is open. Only one may wait.
     async fn settled(&self) -> bool {
         loop {
             let limit = {
@@ -180,7 +186,8 @@ where
     }
 }
 
-/// Lines of the client.
+/// Lines of the client. They are read on whatever is open; who wants to be told what is wrong with one
+/// has to take what he is told.
 async fn read(
     mut input: impl AsyncBufRead + Unpin,
     mut inner: impl AsyncWrite + Unpin,
@@ -190,14 +197,14 @@ async fn read(
     let mut line = Vec::new();
     // An input that breaks has ended.
     while let Ok(Some(is_whole)) = next_line(&mut input, &mut line, MAX).await {
-        let read = match is_whole {
-            true => requests.look(|open| open.read(&line)),
-            false => Open::too_long(),
+        let message = match is_whole {
+            true => Message::read(&line),
+            false => Message::too_long(),
         };
-        let gone = match read {
+        let gone = match requests.incoming(message) {
             Line::Skip => false,
             Line::Pass(request) => {
-                let line = request + "\n";
+                let line = format!("{}\n", Value::Object(request));
                 inner.write_all(line.as_bytes()).await.is_err()
             }
             Line::Answer(answer) => say.send(answer.to_string().into_bytes()).await.is_err(),
@@ -205,7 +212,6 @@ async fn read(
         if gone {
             return;
         }
-        requests.room().await;
     }
 }
 
@@ -226,7 +232,7 @@ async fn answer(
         if !matches!(read, Ok(1..)) {
             return;
         }
-        if let Some(answer) = requests.look(|open| open.answered(&line))
+        if let Some(answer) = requests.outgoing(&line)
             && say.send(answer).await.is_err()
         {
             return;

@@ -190,7 +190,9 @@ async fn tools_are_listed_in_their_order_with_the_schemas_of_the_loop() {
             let of_the_loop = registry.select([name]).unwrap().wire()[0].clone();
             let parameters = &of_the_loop["function"]["parameters"];
             assert_eq!(tool["inputSchema"].to_string(), parameters.to_string());
-            assert_eq!(tool["description"], of_the_loop["function"]["description"]);
+            let of_the_loop = of_the_loop["function"]["description"].as_str().unwrap();
+            let side_effects = "\n\nSide effects: none. It reaches nothing but what farm lends it.";
+            assert_eq!(tool["description"], format!("{of_the_loop}{side_effects}"));
             assert_eq!(tool["annotations"]["readOnlyHint"], true);
             assert_eq!(tool["annotations"]["idempotentHint"], true);
             assert_eq!(tool["annotations"]["openWorldHint"], false);
@@ -364,5 +366,7 @@ async fn lines_that_are_no_messages_are_answered() {
 
 mod ends;
 mod fuzz;
+mod limits;
 mod order;
 mod parity;
+mod progress;

@@ -1,13 +1,19 @@
 //! `farm mcp` as an MCP client starts it: what goes to stdout, what ends it, what is refused.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    process::{ChildStdin, ChildStdout, Command, Stdio},
+    io::{BufRead as _, BufReader, Read, Write as _},
+    process::{ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
-use crate::support::{Background, Folder, process};
+use crate::support::{Background, Folder, PATIENCE, process};
+
+#[cfg(target_os = "linux")]
+mod servers;
 
 const OLD: &str = "2025-11-25";
 const NEW: &str = "2026-07-28";
@@ -16,7 +22,54 @@ const NEW: &str = "2026-07-28";
 struct Client {
     child: Background,
     to: Option<ChildStdin>,
-    from: BufReader<ChildStdout>,
+    answers: Receiver<String>,
+    said: Receiver<String>,
+}
+
+/// The lines of a pipe, read at once: who waits for one has a deadline.
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (say, said) = channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(pipe).lines().map_while(Result::ok);
+        // Nobody listens any more when the test is over.
+        lines.map(|line| say.send(line)).find(Result::is_err)
+    });
+    said
+}
+
+/// All that is still said until a pipe ends.
+fn rest(said: &Receiver<String>) -> Vec<String> {
+    let mut rest = Vec::new();
+    loop {
+        match said.recv_timeout(PATIENCE) {
+            Ok(line) => rest.push(line),
+            Err(RecvTimeoutError::Disconnected) => return rest,
+            Err(RecvTimeoutError::Timeout) => panic!("it does not end; it said {rest:?}"),
+        }
+    }
+}
+
+fn spawned(folder: &Folder, args: &[&str], env: &[(&str, &str)]) -> Background {
+    let mut command = process();
+    command
+        .arg("mcp")
+        .args(args)
+        .envs(env.iter().copied())
+        .current_dir(folder.path(""));
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    Background(pipes.stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// Waits for its end: the exit code.
+fn ended(child: &mut Background) -> Option<i32> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.0.try_wait().unwrap() {
+            return status.code();
+        }
+        assert!(began.elapsed() < PATIENCE, "it does not end");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 impl Client {
@@ -25,17 +78,11 @@ impl Client {
     }
 
     fn with(folder: &Folder, args: &[&str], env: &[(&str, &str)]) -> Self {
-        let mut command = process();
-        command
-            .arg("mcp")
-            .args(args)
-            .envs(env.iter().copied())
-            .current_dir(folder.path(""));
-        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = Background(pipes.stderr(Stdio::piped()).spawn().unwrap());
+        let mut child = spawned(folder, args, env);
         Self {
             to: child.0.stdin.take(),
-            from: BufReader::new(child.0.stdout.take().unwrap()),
+            answers: lines(child.0.stdout.take().unwrap()),
+            said: lines(child.0.stderr.take().unwrap()),
             child,
         }
     }
@@ -50,8 +97,8 @@ impl Client {
     }
 
     fn next(&mut self) -> Value {
-        let mut line = String::new();
-        self.from.read_line(&mut line).unwrap();
+        let line = self.answers.recv_timeout(PATIENCE);
+        let line = line.unwrap_or_else(|e| panic!("{e}; it said {:?}", rest(&self.said)));
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line:?}"))
     }
 
@@ -84,9 +131,14 @@ impl Client {
         tools.iter().map(name).collect()
     }
 
-    fn signal(&self, name: &str) {
-        let pid = self.child.0.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &pid]).status();
+    /// Sends these signals, one right after the other.
+    fn signal(&self, names: &[&str]) {
+        let pid = self.child.0.id();
+        let kills: Vec<_> = names
+            .iter()
+            .map(|name| format!("kill -s {name} {pid}"))
+            .collect();
+        let sent = Command::new("sh").args(["-c", &kills.join("; ")]).status();
         assert!(sent.unwrap().success());
     }
 
@@ -98,17 +150,14 @@ impl Client {
 
     /// Waits until it is over: the exit code, what else it answered, what it said on stderr.
     fn over(mut self) -> (Option<i32>, Vec<Value>, String) {
-        let mut rest = String::new();
-        self.from.read_to_string(&mut rest).unwrap();
-        let rest = rest.lines().map(|line| {
-            let message: Value = serde_json::from_str(line).unwrap();
+        let answers = rest(&self.answers).into_iter().map(|line| {
+            let message: Value = serde_json::from_str(&line).unwrap();
             assert_eq!(message["jsonrpc"], "2.0", "{line}");
             message
         });
-        let mut said = String::new();
-        let stderr = self.child.0.stderr.as_mut().unwrap();
-        stderr.read_to_string(&mut said).unwrap();
-        (self.child.0.wait().unwrap().code(), rest.collect(), said)
+        let answers = answers.collect();
+        let said = rest(&self.said).join("\n");
+        (ended(&mut self.child), answers, said)
     }
 }
 
@@ -183,7 +232,7 @@ fn a_signal_ends_it_as_the_end_of_its_input_does() {
     for signal in ["TERM", "INT"] {
         let mut client = Client::start(&folder, &[]);
         client.ask(&initialize());
-        client.signal(signal);
+        client.signal(&[signal]);
         let stdin = client.to.take();
         nothing_said(client.over());
         drop(stdin);
@@ -193,17 +242,12 @@ fn a_signal_ends_it_as_the_end_of_its_input_does() {
 #[test]
 fn a_client_that_reads_no_more_ends_it() {
     let folder = Folder::new();
-    let mut client = Client::start(&folder, &[]);
-    client.names();
-    let Client {
-        mut child,
-        mut to,
-        from,
-    } = client;
-    drop(from);
+    let mut child = spawned(&folder, &[], &[]);
+    drop(child.0.stdout.take());
     let line = format!("{}\n", request(1, "tools/list", json!({})));
-    to.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
-    assert_eq!(child.0.wait().unwrap().code(), Some(0));
+    let mut to = child.0.stdin.take().unwrap();
+    to.write_all(line.as_bytes()).unwrap();
+    assert_eq!(ended(&mut child), Some(0));
 }
 
 #[test]
@@ -273,11 +317,17 @@ fn the_config_says_what_its_tools_may() {
 #[test]
 fn what_is_logged_goes_to_stderr() {
     let folder = Folder::new();
-    let mut client = Client::start(&folder, &["-vv"]);
+    let mut client = Client::start(&folder, &["-v"]);
     client.ask(&call(1, "nonsense", &json!({})));
+    client.call("calculator", &json!({"expression": "1"}));
     let (code, rest, said) = client.end();
     assert_eq!((code, rest.len()), (Some(0), 0));
-    assert!(said.contains("nonsense"), "{said}");
+    for line in [
+        "no such tool tool=\"nonsense\"",
+        "called tool=\"calculator\" ok=true",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
 }
 
 #[test]

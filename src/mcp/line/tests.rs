@@ -1,30 +1,10 @@
 use super::*;
 
-fn open() -> Open {
-    Open::new(CancellationToken::new())
-}
-
-/// What the protocol is to see of a line.
-fn passed(line: Line) -> Value {
-    match line {
-        Line::Pass(line) => serde_json::from_str(&line).unwrap(),
-        line => panic!("{line:?}"),
+fn wrong(line: &[u8]) -> Value {
+    match Message::read(line) {
+        Message::Wrong(answer) => answer,
+        other => panic!("{other:?}"),
     }
-}
-
-fn answer(line: Line) -> Value {
-    match line {
-        Line::Answer(answer) => answer,
-        line => panic!("{line:?}"),
-    }
-}
-
-/// What the client is to see of an answer.
-fn said(open: &mut Open, number: u64) -> Option<String> {
-    let line =
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"result\":{{\"a\":[1.0,\"\\u00e4\"]}}}}\n");
-    let line = open.answered(line.as_bytes())?;
-    Some(String::from_utf8(line).unwrap())
 }
 
 #[test]
@@ -94,14 +74,15 @@ fn what_the_protocol_would_drop_is_answered() {
     ];
     for (line, code, id) in table {
         let shown = String::from_utf8_lossy(line);
-        let mut open = open();
-        let answer = answer(open.read(line));
+        let answer = wrong(line);
         assert_eq!(answer["error"]["code"], code, "{shown}");
         assert_eq!(answer["id"], id, "{shown}");
         assert_eq!(answer.get("id").is_some(), !id.is_null(), "{shown}");
-        assert_eq!(open.len(), 0, "{shown}");
     }
-    assert_eq!(answer(Open::too_long())["error"]["code"], -32700);
+    match Message::too_long() {
+        Message::Wrong(answer) => assert_eq!(answer["error"]["code"], -32700),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -113,39 +94,13 @@ fn what_asks_for_nothing_is_skipped() {
         "\u{feff}",
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
         r#"{"jsonrpc":"1.0","method":"no such thing","params":5}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#,
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#,
     ] {
-        assert_eq!(open().read(line.as_bytes()), Line::Skip, "{line}");
+        assert_eq!(Message::read(line.as_bytes()), Message::Nothing, "{line}");
     }
-}
-
-#[test]
-fn an_id_comes_back_as_it_was() {
-    let mut open = open();
-    let ids = [
-        "7",
-        "\"7\"",
-        "7.0",
-        "\"\"",
-        "-1",
-        "1.5",
-        "18446744073709551615",
-        "\"\\u0000\\\"\"",
-    ];
-    for (number, id) in (0..).zip(ids) {
-        let line = format!("\u{feff} {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"x\"}}\r");
-        let seen = passed(open.read(line.as_bytes()));
-        assert_eq!(seen, json!({"jsonrpc": "2.0", "id": number, "method": "x"}));
-    }
-    for (number, id) in (0..8_u8).zip(ids).rev() {
-        let want = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"a":[1.0,"\u00e4"]}}}}"#);
-        assert_eq!(said(&mut open, number.into()), Some(want));
-    }
-    assert_eq!(open.len(), 0);
 }
 
 #[test]
@@ -155,71 +110,67 @@ fn what_is_null_is_absent() {
         (r#"{"_meta":null,"name":null}"#, json!({"name": null})),
     ] {
         let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{params}}}"#);
-        assert_eq!(passed(open().read(line.as_bytes()))["params"], seen);
+        let Message::Request(Request { message, .. }) = Message::read(line.as_bytes()) else {
+            panic!("{line}")
+        };
+        assert_eq!(message.get("params").cloned().unwrap_or_default(), seen);
     }
 }
 
 #[test]
-fn an_id_is_open_until_it_is_answered_or_cancelled() {
-    let mut open = open();
-    let ask = br#"{"jsonrpc":"2.0","id":"7","method":"x"}"#;
-    let cancel =
-        br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"7"}}"#;
-    assert_eq!(passed(open.read(ask))["id"], 0);
-    let again = answer(open.read(ask));
-    assert_eq!(
-        (&again["id"], &again["error"]["code"]),
-        (&json!("7"), &json!(-32600))
-    );
-    assert!(said(&mut open, 0).is_some());
-    assert_eq!(said(&mut open, 0), None, "answered once");
-
-    assert_eq!(passed(open.read(ask))["id"], 1);
-    let first = open.cancelled(1).unwrap();
-    assert_eq!(open.read(cancel), Line::Skip);
-    assert!(first.is_cancelled() && open.cancelled(1).is_none());
-    // Asked again before the cancelled one has stopped: each has its own answer, or none.
-    assert_eq!(passed(open.read(ask))["id"], 2);
-    assert_eq!(said(&mut open, 1), None);
-    assert!(!open.cancelled(2).unwrap().is_cancelled());
-    assert!(said(&mut open, 2).is_some());
-    // It is too late now.
-    assert_eq!(open.read(cancel), Line::Skip);
-    assert_eq!(open.len(), 0);
+fn a_cancellation_names_an_id() {
+    for id in [json!(1), json!("1"), json!([2]), Value::Null] {
+        let line = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": id}});
+        let read = Message::read(line.to_string().as_bytes());
+        assert_eq!(read, Message::Cancel(id));
+    }
 }
 
 #[test]
-fn all_can_be_cancelled_and_are_still_answered() {
-    let all = CancellationToken::new();
-    let mut open = Open::new(all.clone());
-    passed(open.read(br#"{"jsonrpc":"2.0","id":1,"method":"x"}"#));
-    all.cancel();
-    assert!(open.cancelled(0).unwrap().is_cancelled());
-    assert!(said(&mut open, 0).is_some());
-}
-
-#[test]
-fn progress_is_told_while_its_request_is_open() {
-    let mut open = open();
-    let ask = br#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"t"}}}"#;
-    passed(open.read(ask));
-    let of = |token: &str| {
-        format!(
-            "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{{\"progressToken\":{token},\"progress\":1.0}}}}\n"
-        )
+fn what_is_kept_of_a_request_is_short() {
+    let ask = |id: Value, token: Value| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "x",
+            "params": {"_meta": {"progressToken": token}}})
+        .to_string()
     };
-    let told = |open: &mut Open, token: &str| open.answered(of(token).as_bytes());
+    // The quotes count.
+    let (longest, longer) = (json!("x".repeat(254)), json!("x".repeat(255)));
+    let read = Message::read(ask(longest.clone(), longest.clone()).as_bytes());
+    let Message::Request(request) = read else {
+        panic!("{read:?}")
+    };
+    assert_eq!((&request.id, request.token()), (&longest, Some(&longest)));
+    let refused = wrong(ask(longer.clone(), json!(1)).as_bytes());
+    assert_eq!(refused["error"]["code"], -32600);
+    assert_eq!(refused.get("id"), None, "it is not said again");
+    let refused = wrong(ask(json!(1), longer).as_bytes());
     assert_eq!(
-        told(&mut open, "\"t\""),
-        Some(of("\"t\"").trim_end().as_bytes().to_vec())
+        (&refused["error"]["code"], &refused["id"]),
+        (&json!(-32602), &json!(1))
     );
-    assert_eq!(told(&mut open, "\"u\""), None);
-    assert!(said(&mut open, 0).is_some());
-    assert_eq!(told(&mut open, "\"t\""), None, "it stops at the result");
+    let huge = wrong(ask(json!("x".repeat(1 << 20)), json!(1)).as_bytes());
+    assert!(huge.to_string().len() < 200, "{huge}");
 }
 
 #[test]
-fn an_error_without_an_id_is_passed_on() {
-    let line = br#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"m"}}"#;
-    assert_eq!(open().answered(line), Some(line.to_vec()));
+fn what_the_protocol_says_is_told_apart() {
+    let progress =
+        br#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t"}}"#;
+    assert!(matches!(Spoken::read(progress), Some(Spoken::Progress(token)) if token == "t"));
+    for other in [
+        &br#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"m"}}"#[..],
+        br#"{"jsonrpc":"2.0","method":"notifications/other","params":{"progressToken":"t"}}"#,
+    ] {
+        assert!(matches!(Spoken::read(other), Some(Spoken::Other)));
+    }
+    for (key, value) in [("result", "{\"a\":[1.0,\"\\u00e4\"]}"), ("error", "{}")] {
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"{key}\":{value}}}\n");
+        let Some(Spoken::Answer(7, answer)) = Spoken::read(line.as_bytes()) else {
+            panic!("{line}")
+        };
+        let want = format!(r#"{{"jsonrpc":"2.0","id":"7","{key}":{value}}}"#);
+        assert_eq!(answer.to(&json!("7")), want.into_bytes());
+    }
+    assert!(Spoken::read(b"{").is_none());
 }

@@ -3,18 +3,28 @@
 use super::*;
 
 /// All that is still to be done is done: time that nobody works in passes at once.
-async fn much_later() {
+pub(super) async fn much_later() {
     tokio::time::sleep(Duration::from_secs(3600)).await;
+}
+
+/// Ends the input of a client that reads: what was still said, and that the bar of 100 ms is kept. The
+/// clock is the one that stands still while anybody works.
+pub(super) async fn in_time(client: Client) -> Vec<Value> {
+    let began = tokio::time::Instant::now();
+    let rest = client.end().await;
+    let took = began.elapsed();
+    assert!(took <= Duration::from_millis(100), "{took:?}");
+    rest
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_input_is_the_end_also_while_calls_run() {
     assert!(
-        Client::start().end().await.is_empty(),
+        in_time(Client::start()).await.is_empty(),
         "before anything was said"
     );
     for (version, client) in of_each_version().await {
-        assert!(client.end().await.is_empty(), "idle");
+        assert!(in_time(client).await.is_empty(), "idle");
         let mut client = match version {
             MODERN => Client::start(),
             version => Client::greeted(version).await,
@@ -28,7 +38,7 @@ async fn the_end_of_the_input_is_the_end_also_while_calls_run() {
             .write_all(last.to_string().as_bytes())
             .await
             .unwrap();
-        let mut rest = client.end().await;
+        let mut rest = in_time(client).await;
         rest.sort_by_key(|answer| answer["id"].as_u64());
         let [hung, last] = &rest[..] else {
             panic!("{rest:?}")

@@ -12,7 +12,7 @@ const LINES: usize = 10_000;
 /// Lines between two looks at what has come back.
 const BATCH: usize = 250;
 
-/// SplitMix64.
+/// SplitMix64, by itself: that of `stats` draws by names of streams, and this room may not name it.
 struct Random(u64);
 
 impl Random {
@@ -211,7 +211,8 @@ impl Books {
         if !is_response && !is_notification {
             let id = message
                 .get("id")
-                .filter(|id| id.is_string() || id.is_number());
+                .filter(|id| id.is_string() || id.is_number())
+                .filter(|id| id.to_string().len() <= 256);
             *self
                 .due
                 .entry(id.unwrap_or(&Value::Null).to_string())
@@ -319,23 +320,20 @@ async fn every_request_has_one_answer() {
 fn the_shim_reads_anything() {
     let seeds = corpus();
     let mut random = Random(4);
-    let mut open = line::Open::new(CancellationToken::new());
+    let requests = Requests::new(CancellationToken::new());
     let mut passed = 0;
     for id in 0..20_000 {
         let line = line(&mut random, &seeds, id);
-        match open.read(&line) {
-            line::Line::Pass(request) => {
-                assert!(!request.contains('\n'));
-                let request: Value = serde_json::from_str(&request).unwrap();
+        match requests.incoming(line::Message::read(&line)) {
+            open::Line::Pass(request) => {
                 let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": {}});
-                assert!(open.answered(answer.to_string().as_bytes()).is_some());
+                assert!(requests.outgoing(answer.to_string().as_bytes()).is_some());
                 passed += 1;
             }
-            line::Line::Answer(answer) => assert!(answer["error"]["code"].is_i64()),
-            line::Line::Skip => {}
+            open::Line::Answer(answer) => assert!(answer["error"]["code"].is_i64()),
+            open::Line::Skip => {}
         }
-        drop(open.answered(&line));
-        assert_eq!(open.len(), 0);
+        drop(requests.outgoing(&line));
     }
     assert!(passed > 4000, "{passed}: the lines are too wild");
 }
