@@ -13,8 +13,9 @@ farm="$target/release/farm"
 new=results/.mcp # beside results/mcp-files, so that the relative paths in config.toml are the same
 
 cargo build --release --quiet
-npm install --silent --no-save --no-audit --no-fund --prefix "$target/eval-mcp" \
-    @modelcontextprotocol/server-filesystem@2026.8.31
+mkdir -p "$target/eval-mcp"
+cp eval/mcp/package.json eval/mcp/package-lock.json "$target/eval-mcp"
+npm ci --silent --no-audit --no-fund --prefix "$target/eval-mcp"
 PATH="$target/eval-mcp/node_modules/.bin:$PATH"
 rm -rf "$new"
 trap 'rm -rf "$new"' EXIT

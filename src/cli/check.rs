@@ -7,14 +7,16 @@ use super::{
     exit::{Exit, say},
     leaks,
     recordings::Recordings,
-    setup::{self, Inputs},
+    setup::{self, Inputs, Ready},
+    tools,
 };
 use crate::{
     config::{ModelKind, Resolved, Variant},
-    domain::{Grid, ToolMode},
-    error::{Error, Problem, Result},
+    domain::{CaseId, Grid, ToolMode},
+    error::{Error, Problem, Result, nearest},
     model::wire::TOOLS,
     report::text::plural,
+    score::SealedSuite,
 };
 
 /// `farm check CASES`: everything that would stop a run, and what would spoil it.
@@ -34,6 +36,28 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
     }
     warn_of_prompts(&inputs.config);
     let ready = setup::plan(&request, inputs)?;
+    warn(&ready);
+    if let Some(sealed) = &ready.sealed {
+        for unknown in unknown_tools(&ready, sealed) {
+            say(&format!("warning: {unknown}"));
+        }
+    }
+    for (name, info) in &ready.servers {
+        let of_server = |tool: &&String| tools::is_named(name, [*tool]);
+        let tools: Vec<&str> = ready
+            .tools
+            .iter()
+            .filter(of_server)
+            .map(String::as_str)
+            .collect();
+        say(&format!(
+            "server {name}: {}, MCP {}; {}: {}",
+            info.program,
+            info.protocol,
+            plural(tools.len() as u64, "tool"),
+            tools.join(", ")
+        ));
+    }
     let grid = &ready.plan.grid;
     for missing in unrecorded(&ready.config, grid, &request.recordings)? {
         say(&format!("warning: {missing}"));
@@ -46,6 +70,31 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit> {
         plural(grid.planned(), "session"),
     ));
     Ok(Exit::Done)
+}
+
+/// Says what of a run may not be meant so.
+pub(super) fn warn(ready: &Ready) {
+    for warning in &ready.warnings {
+        say(&format!("warning: {warning}"));
+    }
+}
+
+/// Checks on tools that there are not: they come out the same whatever a session does.
+fn unknown_tools(ready: &Ready, sealed: &SealedSuite) -> Vec<Problem> {
+    let known: Vec<&str> = ready.tools.iter().map(String::as_str).collect();
+    let cases = ready.plan.cases.iter().map(|planned| &planned.case.id);
+    let named = cases.flat_map(|case| sealed.tools(case).map(move |named| (case, named)));
+    let unknown = named.filter(|(_, (_, tool))| !known.contains(tool));
+    let problem = |(case, (check, tool)): (&CaseId, (&str, &str))| {
+        let message =
+            format!("case {case}: check `{check}` is about tool {tool:?}, which is not there");
+        let problem = Problem::file(&ready.sealed_file, message);
+        match nearest(tool, known.iter().copied()) {
+            Some(near) => problem.hint(format!("did you mean {near:?}?")),
+            None => problem,
+        }
+    };
+    unknown.map(problem).collect()
 }
 
 /// Says which prompts leave a model without tools.

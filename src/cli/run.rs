@@ -33,6 +33,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit> {
     gates.check(&ready)?;
     if !args.show.quiet {
         check::warn_of_prompts(&ready.config);
+        check::warn(&ready);
     }
     if args.dry_run {
         return forecast::show(&ready, args);

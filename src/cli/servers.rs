@@ -1,12 +1,12 @@
 //! The servers of tools that a config names.
 
-use std::{collections::BTreeMap, env, ffi::OsString, sync::Arc};
+use std::{collections::BTreeMap, env, ffi::OsString, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::runtime::Builder;
+use tokio::{runtime::Builder, time::timeout};
 
-use super::keys;
+use super::{exit::say, keys};
 use crate::{
     config::{self, ModelKind, Resolved, SERVER_ENV},
     domain::{Redactor, VariantName},
@@ -17,6 +17,9 @@ use crate::{
         mcp_client::{McpOptions, ServerCommand, ServerInfo},
     },
 };
+
+/// How long servers are waited for in silence.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a server says of itself, and its tools.
 type Told = (ServerInfo, Vec<Arc<dyn Tool>>);
@@ -51,8 +54,22 @@ pub(super) fn ask(
         server.close().await;
         tools
     });
+    let names: Vec<&str> = made.iter().map(|server| server.name()).collect();
+    let asked = runtime.block_on(async {
+        let mut asked = pin!(join_all(asked));
+        match timeout(PATIENCE, &mut asked).await {
+            Ok(asked) => asked,
+            Err(_) => {
+                say(&format!(
+                    "waiting for servers of tools: {}",
+                    names.join(", ")
+                ));
+                asked.await
+            }
+        }
+    });
     let mut told = Vec::new();
-    for (server, tools) in made.iter().zip(runtime.block_on(join_all(asked))) {
+    for (server, tools) in made.iter().zip(asked) {
         let name = server.name();
         match (tools, server.info()) {
             (Ok(tools), Some(info)) => told.push((name.to_owned(), (info.clone(), tools))),

@@ -15,7 +15,7 @@ use super::{
     models::{self, Makings},
     recordings::Recordings,
     request::{Request, SEALED_FOLDER},
-    tools,
+    tools::Tools,
 };
 use crate::{
     config::{
@@ -60,6 +60,10 @@ pub(super) struct Ready {
     pub inputs: BTreeMap<String, String>,
     /// What servers of tools said of themselves, by their names.
     pub servers: BTreeMap<String, ServerInfo>,
+    /// The names of all tools that could have been chosen.
+    pub tools: Vec<String>,
+    /// What may not be meant so.
+    pub warnings: Vec<String>,
 }
 
 /// A judge with the model that it asks.
@@ -242,9 +246,18 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
     let mut variants = variants(&config, &makings)?;
     let grader = grader(&config, sealed.as_ref(), &makings, &sealed_file)?;
     // Last: servers are started for it.
-    let (tools, of_variants) = tools::of_run(&config, &mut cases, &mut digests)?;
-    for (variant, names) in variants.iter_mut().zip(&of_variants) {
+    let tools = Tools::of(&config, &cases)?;
+    let warnings = tools.warnings(&config, &cases);
+    let chosen = tools.choose(&config, &cases, place)?;
+    for (server, info) in &tools.servers {
+        let name = format!("tools of server {server}");
+        digests.insert(name, info.tools_sha256.clone());
+    }
+    for (variant, names) in variants.iter_mut().zip(&chosen.variants) {
         variant.tools.clone_from(names);
+    }
+    for (case, names) in cases.iter_mut().zip(chosen.cases) {
+        case.tools = names;
     }
     let folder = request.cases.parent().unwrap_or(Path::new(""));
     let cases = cases
@@ -264,7 +277,7 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         return Err(Error::problems(beyond));
     }
     let funds = live.into_funds();
-    for (variant, names) in config.variants.iter_mut().zip(of_variants) {
+    for (variant, names) in config.variants.iter_mut().zip(chosen.variants) {
         variant.tools = names;
     }
     let digest = config::digest(
@@ -283,6 +296,8 @@ pub(super) fn plan(request: &Request, inputs: Inputs) -> Result<Ready> {
         digest,
         inputs: digests,
         servers: tools.servers,
+        tools: tools.registry.names().map(str::to_owned).collect(),
+        warnings,
     })
 }
 

@@ -214,6 +214,17 @@ impl Resolved {
         self.settings.problem(&parts, Misfit::from(message.into()))
     }
 
+    /// What is wrong with the names of a variant's tools, where they are set.
+    #[must_use]
+    pub fn tools_problem(&self, variant: &VariantName, message: impl Into<String>) -> Problem {
+        let own = ["variants", variant.as_str(), "tools"];
+        let path = match self.settings.is_set(&own) {
+            true => &own[..],
+            false => &["session", "tools"],
+        };
+        self.settings.problem(path, Misfit::from(message.into()))
+    }
+
     /// What is wrong with the cap on what a session of a variant may cost, where it is set.
     #[must_use]
     pub fn cap_problem(&self, variant: &VariantName, message: impl Into<String>) -> Problem {

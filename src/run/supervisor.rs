@@ -286,7 +286,14 @@ impl State {
             Ending::ToolsChanged(why) => {
                 self.settle(id);
                 if !self.parked.contains(&why) {
+                    tracing::warn!(why, "tools changed");
+                    let parked = Write::Parked {
+                        what: "the run".into(),
+                        reason: why.as_str().into(),
+                        ts: self.hub.clock.now(),
+                    };
                     self.parked.push(why);
+                    self.hub.store.post(vec![parked]).await?;
                 }
                 self.wind_down(WindDown::Tools);
             }
@@ -294,8 +301,12 @@ impl State {
         if crashed {
             let crashes = self.crashes.entry(case).or_default();
             *crashes += 1;
-            if *crashes >= CASE_CRASHES {
+            if *crashes == CASE_CRASHES {
                 self.schedule.close_case(case);
+                let case = &self.hub.plan.grid.cases[case];
+                self.parked.push(format!(
+                    "case {case}: {CASE_CRASHES} of its sessions crashed; no further one begins"
+                ));
             }
         }
         if self.breaker.trips(crashed) {

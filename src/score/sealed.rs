@@ -141,6 +141,18 @@ impl SealedSuite {
         self.cases.get(case).is_some_and(SealedCase::is_graded)
     }
 
+    /// The checks of a case that are about a tool: the name of each, and that of the tool.
+    pub fn tools(&self, case: &CaseId) -> impl Iterator<Item = (&str, &str)> {
+        let case = self.cases.get(case).into_iter();
+        let checks = case.flat_map(|case| &case.checks);
+        checks.filter_map(|check| match &check.expect {
+            Expect::ToolCalled(Called { tool, .. }) | Expect::ToolNotCalled { tool } => {
+                Some((check.name.as_str(), tool.as_str()))
+            }
+            _ => None,
+        })
+    }
+
     /// How long the rubrics of a case are that a model grades by, in bytes.
     pub fn rubrics(&self, case: &CaseId) -> impl Iterator<Item = usize> {
         let case = self.cases.get(case).into_iter();

@@ -68,8 +68,7 @@ impl Registry {
     /// When the name is taken or not fit for providers, or the schema does not compile: it must hold
     /// all that it refers to, and its patterns must do without look-around and be of a sane size, so
     /// that no schema reads a file, asks a network or takes more than linear time to match.
-    /// That of a tool of a server passes [`foreign_schema`] first: compiling some takes all stack or
-    /// memory.
+    /// That of a tool of a server is looked through first: compiling some takes all stack or memory.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let spec = tool.spec();
         let name = spec.name.clone();

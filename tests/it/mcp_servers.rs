@@ -382,6 +382,58 @@ fn a_server_is_given_nothing_that_is_sealed() {
 }
 
 #[test]
+fn names_of_tools_are_checked_against_what_servers_have() {
+    let place = Place::new("exec $farm mcp", "share = \"run\"");
+    let config = place.0.read("farm.toml");
+    let config = config.replace(
+        "[\"s__*\"]",
+        "[\"s__calculater\", \"s__file_reed\", \"s__*\"]",
+    );
+    place.0.write("farm.toml", config);
+    let said = place.run(&[]).exits(2);
+    for (name, near) in [
+        ("s__calculater", "s__calculator"),
+        ("s__file_reed", "s__file_read"),
+    ] {
+        let why =
+            format!("farm.toml:1:17: session.tools: no tool \"{name}\"; did you mean \"{near}\"?");
+        assert!(said.stderr.contains(&why), "{}", said.stderr);
+    }
+    // What is no mistake for sure is a warning.
+    let config = place.0.read("farm.toml");
+    place.0.write(
+        "farm.toml",
+        config.replace("\"s__calculater\", \"s__file_reed\", ", ""),
+    );
+    place.0.write("box/a.txt", "a");
+    place.0.write(
+        "cases.jsonl",
+        r#"{"id":"a","task":"t","files":"box","script":[{"answer":"1"}]}"#,
+    );
+    let checks = r#"[{"kind":"tool_not_called","tool":"s__web_fatch"},{"kind":"tool_called","tool":"s__*"}]"#;
+    place
+        .0
+        .write("sealed.jsonl", format!(r#"{{"id":"a","checks":{checks}}}"#));
+    let check = [
+        "check",
+        "cases.jsonl",
+        "--sealed",
+        "sealed.jsonl",
+        "--config",
+        "farm.toml",
+    ];
+    let said = place.farm(&check).exits(0).stderr;
+    for warning in [
+        "check `tool_not_called` is about tool \"s__web_fatch\", which is not there; did you mean \"s__web_fetch\"?",
+        "check `tool_called` is about tool \"s__*\", which is not there",
+        "server s has one process for all sessions: it does not see the files of case a, nor of any other",
+    ] {
+        assert!(said.contains(warning), "{said}");
+    }
+    assert!(said.contains("server s: farm 0.1.0, MCP 2026-07-28; 3 tools: s__calculator, s__file_read, s__web_fetch"), "{said}");
+}
+
+#[test]
 fn what_a_server_says_of_its_secrets_is_taken_out() {
     let place = Place::new(
         "echo \"no access with $A_SECRET\" >&2; exit 1",

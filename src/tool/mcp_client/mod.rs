@@ -2,8 +2,8 @@
 //!
 //! A server is a child process that speaks over its pipes: one for each session, or one for a run.
 //! What it says of its tools is read once, before the run ([`McpServer::tools`]); a process that
-//! says something else later is no server of that run. Whatever it does after it has been greeted
-//! costs a session no more than an error observation.
+//! says something else later is no server of that run. Whatever else it does after it has been greeted
+//! is an error observation of the calls that it was to answer.
 
 mod connection;
 mod incoming;
