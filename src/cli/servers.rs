@@ -71,10 +71,9 @@ pub(super) fn ask(
     let mut told = Vec::new();
     for (server, tools) in made.iter().zip(asked) {
         let name = server.name();
-        match (tools, server.info()) {
-            (Ok(tools), Some(info)) => told.push((name.to_owned(), (info.clone(), tools))),
-            (Ok(_), None) => return Err(Error::internal(format!("server {name} was not asked"))),
-            (Err(lost), _) => problems.push(problem(config, name, "command", lost.to_string())),
+        match tools {
+            Ok(of_server) => told.push((name.to_owned(), of_server)),
+            Err(lost) => problems.push(problem(config, name, "command", lost.to_string())),
         }
     }
     match problems.is_empty() {
@@ -84,7 +83,7 @@ pub(super) fn ask(
 }
 
 /// What is wrong with a key of a server.
-pub(super) fn problem(config: &Resolved, server: &str, key: &str, message: String) -> Problem {
+fn problem(config: &Resolved, server: &str, key: &str, message: String) -> Problem {
     config.problem(&format!("tools.mcp.{server}.{key}"), message)
 }
 

@@ -85,6 +85,10 @@ fn any_form(c: char) -> String {
     // Behind a letter's backslash is something else: `\n`.
     let as_it_is = match c {
         '\t' => r"\t|\\+t".to_owned(),
+        '\n' => r"\n|\\+n".to_owned(),
+        '\r' => r"\r|\\+r".to_owned(),
+        '\u{8}' => r"\x08|\\+b".to_owned(),
+        '\u{c}' => r"\f|\\+f".to_owned(),
         c if c.is_alphanumeric() => as_it_is,
         _ => format!(r"\\*{as_it_is}"),
     };
@@ -127,6 +131,11 @@ mod tests {
                 "sk-\u{1f511}-1",
                 r#"\\ \ud83d\udd11 sk-\ud83d\uDD11-1 sk\u002"#,
                 r#"\\ \ud83d\udd11 [key] sk\u002"#,
+            ),
+            (
+                "line one\nand\r\ttwo",
+                r#"{"k":"line one\nand\r\ttwo"} line one\u000aand\\r\\ttwo"#,
+                r#"{"k":"[key]"} [key]"#,
             ),
             ("none", "none of these", "none of these"),
             (

@@ -418,7 +418,6 @@ async fn a_prompt_may_tell_of_tools() {
     );
 }
 
-/// A session that overflowed the model's context does so again, and no other.
 #[tokio::test]
 async fn a_trace_that_is_gone_explains_nothing_and_still_answers() {
     let dir = tempfile::tempdir().unwrap();

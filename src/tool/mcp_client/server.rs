@@ -125,7 +125,6 @@ struct Launched {
 struct Known {
     listed: Listed,
     greeting: Greeting,
-    info: ServerInfo,
 }
 
 /// The process of the run.
@@ -162,35 +161,26 @@ impl McpServer {
         &self.options.name
     }
 
-    /// Its tools, by what a process says that is started for this alone, in a folder in `work`. Those
-    /// that are started later are held to it.
+    /// What it says of itself, and its tools, by a process that is started for this alone, in a folder in
+    /// `work`. Those that are started later are held to it.
     ///
     /// # Errors
     /// When it does not come up, or says something else than before.
     pub async fn tools(
         self: &Arc<Self>,
         work: &Path,
-    ) -> Result<Vec<Arc<dyn tool::Tool>>, ServerLost> {
+    ) -> Result<(ServerInfo, Vec<Arc<dyn tool::Tool>>), ServerLost> {
         let (process, listed) = self.begin(None, work).await?;
         let connection = &process.connection;
-        let known = Known {
-            greeting: connection.greeting,
-            info: ServerInfo {
-                program: connection.program.clone(),
-                protocol: connection.protocol.clone(),
-                tools_sha256: listed.sha256.clone(),
-            },
-            listed,
+        let info = ServerInfo {
+            program: connection.program.clone(),
+            protocol: connection.protocol.clone(),
+            tools_sha256: listed.sha256.clone(),
         };
+        let greeting = connection.greeting;
         process.end().await;
-        let known = self.known.get_or_init(|| known);
-        Ok(tools(self, &known.listed.tools))
-    }
-
-    /// What it said of itself; none before it was asked for its tools.
-    #[must_use]
-    pub fn info(&self) -> Option<&ServerInfo> {
-        self.known.get().map(|known| &known.info)
+        let known = self.known.get_or_init(|| Known { listed, greeting });
+        Ok((info, tools(self, &known.listed.tools)))
     }
 
     /// Whether a session can call it without waiting.

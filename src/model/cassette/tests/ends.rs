@@ -2,6 +2,7 @@
 
 use super::*;
 
+/// A session that overflowed the model's context does so again, and no other.
 #[tokio::test]
 async fn a_request_that_was_too_long_is_so_again() {
     let dir = tempfile::tempdir().unwrap();
