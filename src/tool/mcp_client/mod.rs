@@ -7,6 +7,7 @@
 
 mod connection;
 mod incoming;
+mod launch;
 mod list;
 mod names;
 mod process;

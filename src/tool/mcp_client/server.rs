@@ -1,7 +1,6 @@
 //! A server of tools: what it is held to, and how many processes it has.
 
 use std::{
-    io,
     path::Path,
     sync::{
         Arc, OnceLock,
@@ -12,19 +11,17 @@ use std::{
 
 use rmcp::model::{JsonObject, Tool};
 use tokio::{
-    io::{AsyncWrite, DuplexStream, duplex},
-    sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore},
-    task::{JoinHandle, spawn_blocking},
+    sync::{Mutex as AsyncMutex, Semaphore},
     time::timeout,
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 
 use super::{
-    connection::{Connection, Greeting, NoList},
-    incoming::{self, Heard, Incoming},
+    connection::{Greeting, NoList},
+    launch::Launched,
     list::{Listed, listed},
-    process::{Folder, Process, Processes, Stop},
-    start::{Said, ServerCommand, Start, Started},
+    process::{Folder, Process, Processes},
+    start::{ServerCommand, Start},
     tool::tools,
 };
 use crate::{
@@ -32,17 +29,11 @@ use crate::{
     tool::{self, ToolContext},
 };
 
-/// How long a process that did not come up may take to say why.
-const LAST_WORDS: Duration = Duration::from_secs(3);
-
 /// How long a run waits at its end for what does not want to end.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// After so long a process of the run is asked for its tools again.
 const CHECKED: Duration = Duration::from_secs(60);
-
-/// Bytes on their way from a process to the protocol.
-const PIPE: usize = 64 << 10;
 
 /// What can be chosen about a server.
 #[derive(Debug, Clone)]
@@ -110,15 +101,6 @@ pub struct McpServer {
     shared_starts: AtomicU64,
     /// What looks after processes that may still run.
     running: TaskTracker,
-}
-
-/// A process that nobody has spoken with. It ends when this is dropped.
-struct Launched {
-    pipes: (DuplexStream, Box<dyn AsyncWrite + Send + Unpin>),
-    heard: Arc<Heard>,
-    said: Said,
-    stop: Stop,
-    ended: JoinHandle<()>,
 }
 
 /// What it said before the run.
@@ -350,87 +332,20 @@ impl McpServer {
         let slot = self.slots.clone().acquire_owned().await;
         let slot = slot.map_err(|e| self.not_started(e.to_string()))?;
         self.has_not_changed()?;
-        let launched = self.launch(slot, session, work);
+        let folder = Folder::of(session, work);
+        let launched = folder.and_then(|folder| {
+            Launched::start(&self.options, &*self.start, (slot, folder), &self.running)
+        });
         let launched = launched.map_err(|e| self.not_started(e.to_string()))?;
-        let (process, tools) = self.greet(launched).await?;
+        let greeting = self.known.get().map(|known| known.greeting);
+        let greeting = greeting.unwrap_or(Greeting::Unknown);
+        let greeted = launched.greet(&self.options, greeting).await;
+        let (process, tools) = greeted.map_err(|why| self.not_started(why))?;
         match self.held(tools) {
             Ok(listed) => Ok((process, listed)),
             Err(lost) => {
                 process.end().await;
                 Err(lost)
-            }
-        }
-    }
-
-    /// Starts a process, with what moves its lines and what looks after it.
-    fn launch(
-        &self,
-        slot: OwnedSemaphorePermit,
-        session: Option<&Path>,
-        work: &Path,
-    ) -> io::Result<Launched> {
-        let folder = Folder::of(session, work)?;
-        let path = folder.path()?;
-        let redactor = self.options.redactor.clone();
-        let said = Said::new(self.name(), redactor.clone());
-        let stop = CancellationToken::new();
-        let Started { from, to, ended } = self.start.start(&path, said.clone(), stop.clone())?;
-        let heard = Arc::<Heard>::default();
-        let incoming = Incoming::new(heard.clone(), redactor, &path.to_string_lossy());
-        let (passed, ours) = duplex(PIPE);
-        let passing = {
-            let stop = stop.clone();
-            async move {
-                tokio::select! {
-                    () = incoming::pass(from, passed, incoming) => {}
-                    () = stop.cancelled() => {}
-                }
-            }
-        };
-        let ended = self.running.spawn(async move {
-            tokio::join!(ended, passing);
-            // What the server left there may be much.
-            drop(spawn_blocking(|| drop(folder)).await);
-            drop(slot);
-        });
-        Ok(Launched {
-            pipes: (ours, to),
-            heard,
-            said,
-            stop: Stop::of(stop),
-            ended,
-        })
-    }
-
-    /// Speaks with a process for the first time.
-    async fn greet(&self, launched: Launched) -> Result<(Process, Vec<Tool>), ServerLost> {
-        let Launched {
-            pipes,
-            heard,
-            said,
-            stop,
-            ended,
-        } = launched;
-        let greeting = self.known.get().map(|known| known.greeting);
-        let greeting = greeting.unwrap_or(Greeting::Unknown);
-        let open = async {
-            let connection = Connection::open(self.name(), greeting, heard, pipes).await?;
-            match connection.tools().await {
-                Ok(tools) => Ok((connection, tools)),
-                Err(NoList::Ended(why) | NoList::Wrong(why)) => Err(why),
-            }
-        };
-        let within = self.options.start_timeout;
-        let opened = timeout(within, open).await.unwrap_or_else(|_| {
-            let seconds = within.as_secs_f64();
-            Err(format!("it did not list its tools within {seconds} s"))
-        });
-        match opened {
-            Ok((connection, tools)) => Ok((Process::new(connection, stop, ended), tools)),
-            Err(why) => {
-                drop(stop);
-                drop(timeout(LAST_WORDS, ended).await);
-                Err(self.not_started(said.after(why)))
             }
         }
     }
